@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The consumer contract: everything that Ringside asks of a program that reads a kernel ring, as one C header, so that
+ * any language can meet it. A consumer is a table of five functions (open, drain, wait, release, close) over an opaque
+ * state; the harness is a table of callbacks that the consumer calls (deliver, lost, wait, ...). A consumer knows this
+ * header and nothing of the world it runs in: the ring may be the model's or the running kernel's.
+ *
+ * Threads: the harness calls all five functions from one thread, never two at once. A consumer calls the host's
+ * functions from that thread only.
+ *
+ * Errors: functions that can fail return a negative errno value (-ENOMEM); 0 or more is success.
+ */
+#ifndef RINGSIDE_RING_CONSUMER_H
+#define RINGSIDE_RING_CONSUMER_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of this contract. A consumer of another version is refused with both numbers named. */
+#define RINGSIDE_CONSUMER_ABI 1u
+
+/* Ring kinds; a consumer names the ones it can read as a bit set. */
+#define RINGSIDE_RINGBUF 0x1u /* BPF_MAP_TYPE_RINGBUF */
+#define RINGSIDE_PERF 0x2u    /* perf event rings, one a CPU */
+
+/* What a consumer needs of its rings (struct ringside_consumer, `needs`). */
+#define RINGSIDE_NEEDS_FD 0x1u /* file descriptors of real kernel objects: runs in the kernel world only */
+#define RINGSIDE_OWNS_RINGS \
+  0x2u /* perf: opens and maps its own rings on ringside_ring_set.map_fd, then `adopt`s each */
+
+/* How the host's epoll item is armed for each ring. */
+#define RINGSIDE_LEVEL 0u
+#define RINGSIDE_EDGE 1u
+
+/* What a consumer claims beyond the contract; a claim that does not hold is a defect, an unclaimed one a note. */
+#define RINGSIDE_CLAIM_SLEEPS_ON_BUSY 0x1u /* a BUSY record at the head puts it to sleep, it does not spin (Q2) */
+#define RINGSIDE_CLAIM_REPORTS_LOSS 0x2u   /* every record that PERF_RECORD_LOST accounts for reaches `lost` */
+
+/* Readiness as epoll tells it. */
+#define RINGSIDE_POLLIN 0x001u
+#define RINGSIDE_POLLERR 0x008u
+#define RINGSIDE_POLLHUP 0x010u
+
+/* What ringside_consumer.wait returns. */
+#define RINGSIDE_WAIT_TIMEOUT 0 /* the deadline passed and no committed record lay in any ring at that moment */
+#define RINGSIDE_WAIT_READY 1   /* drain again; a spurious return is allowed, endless ones are busy_spin */
+
+/*
+ * One ring, mapped. All sizes in bytes; all positions in the pages are in host byte order.
+ *   ringbuf: consumer_page is one writable page (consumer_pos: u64 at 0); producer_page is one read-only page
+ *            (producer_pos: u64 at 0, pending_pos at 8, overwrite_pos at 16); data is 2 * data_size read-only bytes,
+ * the second half the same memory as the first. perf:    consumer_page is the writable control page (data_head: u64 at
+ * 1024, data_tail: u64 at 1032); producer_page is NULL; data is data_size read-only bytes, mapped once: records wrap.
+ * A store to read-only memory is a `protocol` defect.
+ */
+struct ringside_ring {
+  uint32_t kind;      /* RINGSIDE_RINGBUF or RINGSIDE_PERF */
+  int32_t cpu;        /* perf: the CPU whose records it carries; ringbuf: -1 */
+  int32_t fd;         /* map fd (ringbuf) or event fd (perf); -1 in the model, which has none */
+  uint32_t page_size; /* bytes */
+  uint64_t data_size; /* bytes, a power of two */
+  void* consumer_page;
+  const void* producer_page;
+  const void* data;
+};
+
+/* The rings of one run; lives until close has returned. */
+struct ringside_ring_set {
+  uint32_t kind;       /* the kind of every ring in the set */
+  uint32_t ring_count; /* 0 for a consumer that owns its rings */
+  const struct ringside_ring* rings;
+  int32_t map_fd;           /* the ringbuf map or PERF_EVENT_ARRAY; -1 in the model */
+  uint32_t data_pages;      /* pages of one ring's data, a power of two */
+  uint32_t wakeup_events;   /* perf: attr.wakeup_events when watermark_bytes is 0 */
+  uint32_t watermark_bytes; /* perf: attr.wakeup_watermark with attr.watermark = 1; 0 = not set */
+};
+
+/*
+ * One record handed to the host. For perf, `data` is the raw payload after its u32 size and `size` is that size: it
+ * includes 0 to 7 bytes of padding that the kernel added; for a ringbuf, `size` is the record's own length.
+ *   token == 0: the bytes are valid until deliver returns.
+ *   token != 0: a view; the bytes stay valid and their space stays reserved until the host passes the token to
+ *               ringside_consumer.release. Tokens are released in any order; 0 is never a token.
+ */
+struct ringside_record {
+  uint32_t ring; /* index in the set, or the order of adoption */
+  uint32_t reserved;
+  const void* data;
+  uint64_t size; /* bytes */
+  uint64_t token;
+};
+
+struct ringside_ready {
+  uint32_t ring;
+  uint32_t events; /* RINGSIDE_POLL* */
+};
+
+/* The harness's side. `context` is the first argument of every call. */
+struct ringside_host {
+  uint32_t abi_version;
+  uint32_t struct_size; /* sizeof(struct ringside_host) of the caller */
+  void* context;
+
+  /* Hands over one record. Returns 0, or 1: stop the drain after this record (which counts as delivered). */
+  int (*deliver)(void* context, const struct ringside_record* record);
+
+  /* Reports that `count` records of `ring` were lost: the sum that PERF_RECORD_LOST carries, never 0. */
+  void (*lost)(void* context, uint32_t ring, uint64_t count);
+
+  /*
+   * Sleeps until a ring is ready, as epoll_wait does on one epoll set that holds every ring (armed with the consumer's
+   * `trigger` before the first record was produced). timeout_ns < 0 waits without a deadline.
+   * Returns the number of entries written to `ready` (at most max_ready), 0 when the deadline passed, -EINTR, or
+   * -ECANCELED: the run is over, return it from ringside_consumer.wait at once.
+   */
+  int (*wait)(void* context, struct ringside_ready* ready, uint32_t max_ready, int64_t timeout_ns);
+
+  /* The same for one descriptor that the consumer owns: 1 readable, 0 timeout, -EINTR, -ECANCELED. Kernel world only.
+   */
+  int (*wait_fd)(void* context, int fd, int64_t timeout_ns);
+
+  /* Nanoseconds on a monotonic clock: virtual in the stepped worlds. Use it for every deadline. */
+  int64_t (*now_ns)(void* context);
+
+  /* Lets the others run. A consumer that looks at the same place again and again calls it between two looks. */
+  void (*yield)(void* context);
+
+  /* A consumer with RINGSIDE_OWNS_RINGS tells of each ring it opened, in open; consumer_page and data are mapped. */
+  int (*adopt)(void* context, const struct ringside_ring* ring);
+};
+
+/*
+ * A consumer. Order of calls: open, then drain / wait / release as often as the host likes, then close exactly once if
+ * open succeeded. When open fails it leaves nothing behind.
+ */
+struct ringside_consumer {
+  uint32_t abi_version; /* RINGSIDE_CONSUMER_ABI */
+  uint32_t struct_size; /* sizeof(struct ringside_consumer) */
+  const char* name;     /* unique, [a-z0-9_]+ */
+  const char* summary;  /* one line */
+  uint32_t ring_kinds;
+  uint32_t needs;
+  uint32_t trigger; /* RINGSIDE_LEVEL or RINGSIDE_EDGE */
+  uint32_t claims;
+
+  /* Starts to read. `rings` and `host` live until close has returned. 0 or a negative errno. */
+  int (*open)(const struct ringside_ring_set* rings, const struct ringside_host* host, void** state);
+
+  /*
+   * Delivers committed records in ring order, at most max_records (> 0) of them, without blocking. Stops early at the
+   * first BUSY record, at the end, or when deliver returned 1. Discarded records are passed over and not counted.
+   * Returns the number delivered, or a negative errno. It may return 0 though records remain only if views that the
+   * host still holds are in the way.
+   */
+  int64_t (*drain)(void* state, uint64_t max_records);
+
+  /*
+   * Sleeps until drain may find something, at most timeout_ns (< 0: no deadline), by host->wait or host->wait_fd.
+   * Returns RINGSIDE_WAIT_READY, RINGSIDE_WAIT_TIMEOUT, -EINTR (the host calls again) or -ECANCELED. May deliver.
+   * A timeout is a statement: at the deadline no ring held a committed record. Telling it untested is early_timeout.
+   */
+  int (*wait)(void* state, int64_t timeout_ns);
+
+  /* Ends one view. 0, or -EINVAL for a token that is not held. NULL if the consumer never hands out tokens. */
+  int (*release)(void* state, uint64_t token);
+
+  /* Ends the reading and frees the state. Views still held are void. */
+  void (*close)(void* state);
+};
+
+/* What a plugin exports under the name `ringside_consumer_entry`. */
+typedef const struct ringside_consumer* (*ringside_consumer_entry_fn)(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RINGSIDE_RING_CONSUMER_H */

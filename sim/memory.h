@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The memory policy: how the model's kernel side touches shared memory. The kernel side is written once, as operations
+// that advance one step at a time, over this policy; the explorer brings its own policy and drives the same code.
+//
+// The names follow section 5 of the specification: relaxed, acquire, release, full (an atomic exchange with full
+// barrier) and plain (not atomic: ordered by something else, or a race).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace ringside::sim {
+
+/// What one step of an operation came to.
+enum class StepResult : std::uint8_t {
+  more,     ///< the step was taken; another remains
+  blocked,  ///< nothing was done: another context holds what this step needs (the reserve lock)
+  done,     ///< the last step was taken
+};
+
+/// Memory as the machine has it. Stateless; every function may be called from any thread.
+struct PlainMemory {
+  template <class T>
+  static T load_plain(const T* place) {
+    return *place;
+  }
+  template <class T>
+  static T load_relaxed(const T* place) {
+    return __atomic_load_n(place, __ATOMIC_RELAXED);
+  }
+  template <class T>
+  static T load_acquire(const T* place) {
+    return __atomic_load_n(place, __ATOMIC_ACQUIRE);
+  }
+  template <class T>
+  static void store_plain(T* place, T value) {
+    *place = value;
+  }
+  template <class T>
+  static void store_relaxed(T* place, T value) {
+    __atomic_store_n(place, value, __ATOMIC_RELAXED);
+  }
+  template <class T>
+  static void store_release(T* place, T value) {
+    __atomic_store_n(place, value, __ATOMIC_RELEASE);
+  }
+  /// xchg: sequentially consistent, a full barrier on both sides.
+  template <class T>
+  static T exchange_full(T* place, T value) {
+    return __atomic_exchange_n(place, value, __ATOMIC_SEQ_CST);
+  }
+  /// One try to take a lock word (0 free, 1 taken): acquire on success.
+  static bool try_lock(std::uint32_t* lock) {
+    std::uint32_t free = 0;
+    return __atomic_compare_exchange_n(lock, &free, 1u, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+  }
+  static void unlock(std::uint32_t* lock) { __atomic_store_n(lock, 0u, __ATOMIC_RELEASE); }
+  static void write_barrier() { std::atomic_thread_fence(std::memory_order_release); }
+  /// Plain bytes into shared memory.
+  static void write_bytes(void* to, const void* from, std::size_t size) { std::memcpy(to, from, size); }
+};
+
+}  // namespace ringside::sim
