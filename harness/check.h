@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The main job: consumers × scenarios × worlds, each cell run in a child process of its own and judged.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/run_result.h"
+#include "ring/consumer.h"
+#include "ring/result.h"
+
+namespace ringside::harness {
+
+struct CheckOptions {
+  std::vector<WorldKind> worlds{WorldKind::model, WorldKind::kernel};
+  std::vector<ring::RingKind> rings{ring::RingKind::ringbuf, ring::RingKind::perf};
+  std::vector<std::string> consumers;  ///< names, mutants too; empty: every strategy, no mutant
+  std::vector<std::string> scenarios;  ///< names or paths of TOML files; empty: every shipped one
+  std::string plugin;                  ///< path of a shared object; its consumer is added to the list
+  std::uint64_t records = 0;           ///< 0: as each scenario says
+  std::uint64_t seed = 1;
+  std::uint64_t hang_timeout_ms = 10'000;  ///< a call that makes no progress for so long is a `hang`
+};
+
+/// Told before a run starts (result == nullptr) and after it ended. Called on the caller's thread.
+struct Progress {
+  std::size_t index = 0;  ///< of the run, from 0
+  std::size_t total = 0;
+  const RunSpec* spec = nullptr;
+  const RunResult* result = nullptr;
+  std::uint64_t deliveries = 0;  ///< within the run so far; told about every 100 ms of a long run
+};
+using ProgressSink = std::function<void(const Progress&)>;
+
+/// Every cell that the options name, in the order in which they will run. Errors: an unknown consumer or scenario, a
+/// scenario file that does not parse, a plugin that does not load, a cell list that is empty.
+ring::Result<std::vector<RunSpec>> plan_check(const CheckOptions& options);
+
+/// Runs every planned cell. A signal (SIGINT, SIGTERM) ends the running child and returns what is there.
+ring::Result<std::vector<RunResult>> run_check(const CheckOptions& options, const ProgressSink& progress);
+
+/// One mutant in one world: was it convicted of its own defect?
+struct MutantResult {
+  std::string mutant;
+  ring::DefectKind expected{};
+  RunResult run;
+  bool convicted() const { return run.outcome == Outcome::defects && run.verdict.has(expected); }
+};
+
+/// Every mutant (or those named in options.consumers) in each world, under its own scenario.
+ring::Result<std::vector<MutantResult>> run_mutants(const CheckOptions& options, const ProgressSink& progress);
+
+/// True once SIGINT or SIGTERM came while run_check or run_mutants ran; the number of the signal, else 0.
+int interrupted_by();
+
+}  // namespace ringside::harness
