@@ -52,6 +52,8 @@ struct Verdict {
 
   bool clean() const { return defects.empty(); }
   bool has(DefectKind kind) const;
+
+  friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 std::ostream& operator<<(std::ostream& out, const Verdict& verdict);
 
