@@ -45,10 +45,17 @@ function(ringside_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ringside_options ${arg_LINK} rapidcheck GTest::gtest_main)
   include(GoogleTest)
-  # A list of labels must reach ctest as one argument: its separators are escaped once for each list that carries it.
-  string(REPLACE ";" "\\;" labels "${arg_LABELS}")
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS "${labels}" TIMEOUT ${arg_TIMEOUT})
+  gtest_discover_tests(${name} TEST_LIST ${name}_tests DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT ${arg_TIMEOUT})
+  # gtest_discover_tests cannot carry a list as a property's value, so the labels are set by a file that ctest reads next.
+  set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake)
+  file(CONFIGURE OUTPUT ${labels_file} CONTENT
+    [[
+if(@name@_tests)
+  set_tests_properties(${@name@_tests} PROPERTIES LABELS "@arg_LABELS@")
+endif()
+]] @ONLY)
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${labels_file})
 endfunction()
 
 # ringside_benchmark(NAME SOURCES file... [LINK target...])
