@@ -14,7 +14,7 @@
  * 1 to 15 bytes (the source must be below 8):
  *   0  state (2 bits, the top ones) | source (3 bits) | sequence (its low 3 bits)
  *   1  sequence bits 3 to 34, a byte each, as many as fit
- *   5  bytes of the key, from its lowest
+ *   5  bytes of the key, from its lowest; after the eighth from its lowest again
  * 0 bytes: nothing; such records are counted, not told apart.
  *
  * The state proves that a record may be seen at all: a producer writes `draft` as soon as it has the space, and
@@ -46,14 +46,29 @@ typedef uint32_t ringside_u32;
 /* The 64-bit key of a record: a mix of all that identifies it, each input bit reaching every output bit. */
 RINGSIDE_INLINE ringside_u64 ringside_record_key(ringside_u32 source, ringside_u32 state, ringside_u32 length,
                                                  ringside_u64 sequence) {
-  ringside_u64 x =
-      sequence * 0xd6e8feb86659fd93ull + (((ringside_u64)source << 32) ^ ((ringside_u64)state << 62) ^ length);
+  /* Widened by assignment: a C cast is an error in our C++, a C++ cast one in C. */
+  ringside_u64 wide_source = source;
+  ringside_u64 wide_state = state;
+  ringside_u64 x = sequence * 0xd6e8feb86659fd93ull + ((wide_source << 32) ^ (wide_state << 62) ^ length);
   x ^= x >> 32;
   x *= 0xd6e8feb86659fd93ull;
   x ^= x >> 29;
   x *= 0xa0761d6478bd642full;
   x ^= x >> 32;
   return x;
+}
+
+/* Word `index` of the payload of a record of 16 bytes and more: the eight bytes at 16 + 8 * index, little endian. */
+RINGSIDE_INLINE ringside_u64 ringside_record_word(ringside_u64 key, ringside_u64 index) {
+  return key + (index + 1) * RINGSIDE_RECORD_STRIDE;
+}
+
+/* The byte at `offset` (below 15) of a record of 1 to 15 bytes. */
+RINGSIDE_INLINE ringside_u64 ringside_record_short_byte(ringside_u32 source, ringside_u32 state, ringside_u64 sequence,
+                                                        ringside_u64 key, ringside_u32 offset) {
+  if (offset == 0) return (state << 6) | (source << 3) | (sequence & 7);
+  if (offset < 5) return (sequence >> (8 * offset - 5)) & 0xffu;
+  return (key >> (8 * ((offset - 5) & 7))) & 0xffu;
 }
 
 #endif /* RINGSIDE_RING_RECORD_FORMAT_H */
