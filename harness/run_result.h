@@ -38,12 +38,12 @@ enum class Outcome : std::uint8_t {
 std::string_view name_of(Outcome outcome);
 
 struct RunResult {
-  RunSpec spec;
+  RunSpec spec{};
   Outcome outcome = Outcome::fault;
-  std::string reason;  ///< of skipped and fault; one line
-  ring::Verdict verdict;
+  std::string reason{};  ///< of skipped and fault; one line
+  ring::Verdict verdict{};
   double wall_seconds = 0;
-  std::string repeat;  ///< the command line that runs exactly this again
+  std::string repeat{};  ///< the command line that runs exactly this again
 
   friend bool operator==(const RunResult&, const RunResult&) = default;
 };

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/scenario.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "harness/scenario_reader.h"
+#include "harness/shipped_scenarios.h"
+#include "ring/layout.h"
+#include "ring/record_format.h"
+
+namespace ringside::harness {
+
+namespace {
+
+constexpr std::int64_t most_records = 1'000'000'000'000;
+constexpr std::int64_t most_nanoseconds = 3'600'000'000'000;
+constexpr std::int64_t largest_ring = std::int64_t{1} << 31;
+constexpr std::int64_t largest_payload = ring::ringbuf::length_mask;
+constexpr std::size_t most_sources = 4096;
+
+const std::vector<std::string> ring_names{"ringbuf", "perf"};
+
+std::optional<ring::Action> action_of(const std::string& name) {
+  if (name == "submit") return ring::Action::submit;
+  if (name == "discard") return ring::Action::discard;
+  if (name == "output") return ring::Action::output;
+  if (name == "hold") return ring::Action::hold;
+  return std::nullopt;
+}
+
+void read_size_list(TableReader& reader, const toml::array& list, SizePlan& plan) {
+  for (const auto& item : list) {
+    if (const auto text = item.value_exact<std::string>(); text && *text == "largest") {
+      plan.cycle.push_back(SizePlan::largest);
+    } else if (const auto bytes = item.value_exact<std::int64_t>(); bytes && *bytes >= 0 && *bytes <= largest_payload) {
+      plan.cycle.push_back(static_cast<std::uint32_t>(*bytes));
+    } else {
+      reader.fail("size", "holds something that is no size", "use bytes from 0 to 1073741823, or \"largest\"");
+    }
+  }
+  if (list.empty()) reader.fail("size", "is an empty list", "name at least one size");
+}
+
+void read_size_range(TableReader& reader, const toml::table& table, SizePlan& plan, ReadState& state) {
+  TableReader range(table, reader.path_of("size"), state);
+  range.integer("min", plan.min, 0, largest_payload);
+  plan.max = std::max(plan.max, plan.min);
+  range.integer("max", plan.max, plan.min, largest_payload);
+  range.finish();
+}
+
+/// size = 64 | [0, 8, "largest"] | { min = 16, max = 200 }
+void read_size(TableReader& reader, SizePlan& plan, ReadState& state) {
+  const toml::node* found = reader.node("size");
+  if (found == nullptr) return;
+  if (const toml::array* list = found->as_array()) return read_size_list(reader, *list, plan);
+  if (const toml::table* table = found->as_table()) return read_size_range(reader, *table, plan, state);
+  const auto bytes = found->value_exact<std::int64_t>();
+  if (bytes && *bytes >= 0 && *bytes <= largest_payload) {
+    plan.min = plan.max = static_cast<std::uint32_t>(*bytes);
+  } else {
+    reader.fail("size", "is no size", "use bytes, a list of bytes, or { min = …, max = … }");
+  }
+}
+
+SourcePlan read_source(const toml::table& table, std::size_t index, ReadState& state) {
+  SourcePlan source;
+  TableReader reader(table, fmt::format("source[{}]", index), state);
+  reader.integer("cpu", source.cpu, 0, 1023);
+  reader.integer("records", source.records, 1, most_records);
+  if (const auto name = reader.text("action", {"submit", "discard", "output", "hold"}))
+    source.action = *action_of(*name);
+  read_size(reader, source.size, state);
+  if (const auto name = reader.text("wakeup", {"adaptive", "no", "force"})) {
+    source.flags = *name == "no" ? ring::flag_no_wakeup : *name == "force" ? ring::flag_force_wakeup : std::uint8_t{0};
+  }
+  reader.integer("force_every", source.force_every, 0, most_records);
+  reader.integer("discard_every", source.discard_every, 0, most_records);
+  reader.integer("discard_run", source.discard_run, 1, 1'000'000);
+  reader.integer("hold_ns", source.hold_ns, 0, most_nanoseconds);
+  reader.integer("nested", source.nested, 0, 1000);
+  reader.integer("nested_size", source.nested_size, 0, 65516);
+  reader.integer("interval_ns", source.interval_ns, 0, most_nanoseconds);
+  reader.integer("burst", source.burst, 1, 1'000'000'000);
+  reader.finish();
+  return source;
+}
+
+void read_sources(TableReader& reader, Scenario& scenario, ReadState& state) {
+  const toml::array* list = reader.tables("source");
+  if (list == nullptr) {
+    reader.fail("source", "is missing", "name at least one producer as [[source]]");
+    return;
+  }
+  for (const auto& item : *list)
+    scenario.sources.push_back(read_source(*item.as_table(), scenario.sources.size(), state));
+}
+
+void read_ring(const toml::table& table, RingPlan& plan, ReadState& state) {
+  TableReader reader(table, "ring", state);
+  reader.integer("size", plan.size, 4096, largest_ring);
+  std::int64_t start = 0;
+  reader.integer("start", start, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
+  plan.start = static_cast<std::uint64_t>(start);
+  reader.integer("cpus", plan.cpus, 1, 1024);
+  reader.integer("wakeup_events", plan.wakeup_events, 0, std::numeric_limits<std::int32_t>::max());
+  reader.integer("watermark_bytes", plan.watermark_bytes, 0, largest_ring);
+  reader.finish();
+}
+
+void read_consumer(const toml::table& table, ConsumerPlan& plan, ReadState& state) {
+  TableReader reader(table, "consumer", state);
+  reader.integer("max_records", plan.max_records, 1, 1'000'000'000);
+  reader.integer("timeout_ns", plan.timeout_ns, 0, most_nanoseconds);
+  reader.integer("hold_views", plan.hold_views, 0, 4096);
+  reader.finish();
+}
+
+void read_faults(const toml::table& table, FaultsPlan& plan, ReadState& state) {
+  TableReader reader(table, "faults", state);
+  reader.integer("eintr_every", plan.eintr_every, 0, 1'000'000);
+  reader.integer("spurious_every", plan.spurious_every, 0, 1'000'000);
+  reader.integer("hangup_every", plan.hangup_every, 0, 1'000'000);
+  reader.integer("lock_fails_percent", plan.lock_fails_percent, 0, 100);
+  reader.finish();
+}
+
+Scenario read_scenario(const toml::table& table, ReadState& state) {
+  Scenario scenario;
+  TableReader reader(table, "", state);
+  if (auto name = reader.text("name")) scenario.name = *name;
+  if (scenario.name.empty()) reader.fail("name", "is missing", "give the scenario a name");
+  if (auto summary = reader.text("summary")) scenario.summary = *summary;
+  for (const auto& name : reader.texts("rings", ring_names)) {
+    scenario.rings.push_back(name == "perf" ? ring::RingKind::perf : ring::RingKind::ringbuf);
+  }
+  if (scenario.rings.empty()) reader.fail("rings", "is missing", "name \"ringbuf\", \"perf\" or both");
+  scenario.cases = reader.texts("cases");
+  if (const auto drive = reader.text("drive", {"stepped", "free"})) {
+    scenario.drive = *drive == "free" ? Drive::free : Drive::stepped;
+  }
+  if (const toml::table* ring = reader.table("ring")) read_ring(*ring, scenario.ring, state);
+  read_sources(reader, scenario, state);
+  if (const toml::table* consumer = reader.table("consumer")) read_consumer(*consumer, scenario.consumer, state);
+  if (const toml::table* faults = reader.table("faults")) read_faults(*faults, scenario.faults, state);
+  reader.finish();
+  return scenario;
+}
+
+tl::unexpected<ring::Error> refuse(const Scenario& scenario, std::string reason, std::string remedy) {
+  return ring::error(fmt::format("use scenario \"{}\"", scenario.name), std::move(reason), std::move(remedy));
+}
+
+/// The smallest and the largest size that a source may draw, "largest" left out.
+std::pair<std::uint32_t, std::uint32_t> size_bounds(const SizePlan& plan) {
+  std::uint32_t min = UINT32_MAX;
+  std::uint32_t max = 0;
+  if (plan.cycle.empty()) return {plan.min, plan.max};
+  for (const std::uint32_t size : plan.cycle) {
+    if (size == SizePlan::largest) continue;
+    min = std::min(min, size);
+    max = std::max(max, size);
+  }
+  return {min, max};
+}
+
+bool draws_short_records(const SizePlan& plan) {
+  if (plan.cycle.empty()) return plan.min < RINGSIDE_RECORD_HEADER_BYTES && plan.max > 0;
+  return std::any_of(plan.cycle.begin(), plan.cycle.end(),
+                     [](std::uint32_t size) { return size > 0 && size < RINGSIDE_RECORD_HEADER_BYTES; });
+}
+
+ring::Result<void> validate_source(const Scenario& scenario, std::size_t index) {
+  const SourcePlan& source = scenario.sources[index];
+  const auto who = [&](std::string_view what) { return fmt::format("source {} {}", index, what); };
+  if (source.cpu >= scenario.ring.cpus) {
+    return refuse(scenario, who(fmt::format("is on cpu {} of {}", source.cpu, scenario.ring.cpus)),
+                  "raise ring.cpus or lower source.cpu");
+  }
+  const bool short_records = draws_short_records(source.size);
+  if (scenario.runs_on(ring::RingKind::perf)) {
+    if (short_records || (source.nested > 0 && source.nested_size < RINGSIDE_RECORD_HEADER_BYTES)) {
+      return refuse(scenario, who("draws records of 1 to 15 bytes, which the padding of a perf ring hides"),
+                    "use 0 or at least 16 bytes, or rings = [\"ringbuf\"]");
+    }
+    if (source.action == ring::Action::hold || source.action == ring::Action::discard || source.discard_every > 0) {
+      return refuse(scenario, who("holds or discards, which a perf ring cannot"), "use rings = [\"ringbuf\"]");
+    }
+  }
+  if (short_records && index >= RINGSIDE_RECORD_SHORT_SOURCES) {
+    return refuse(scenario, who("draws records of 1 to 15 bytes"), "only sources 0 to 7 can: they carry 3 bits of it");
+  }
+  if (scenario.drive == Drive::free && (!source.size.cycle.empty() || source.action == ring::Action::hold ||
+                                        source.nested > 0 || source.interval_ns > 0)) {
+    return refuse(scenario, who("has a size list, a hold, an interval or nested records"), "use drive = \"stepped\"");
+  }
+  return {};
+}
+
+ring::Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  errno = 0;
+  if (!(file && text << file.rdbuf())) {
+    return ring::errno_error(fmt::format("read scenario file \"{}\"", path), errno == 0 ? EIO : errno,
+                             "name a readable TOML file or a scenario of `ringside list scenarios`");
+  }
+  return text.str();
+}
+
+}  // namespace
+
+bool Scenario::runs_on(ring::RingKind kind) const { return std::find(rings.begin(), rings.end(), kind) != rings.end(); }
+
+ring::Result<Scenario> parse_scenario(std::string_view toml, std::string_view origin) {
+  const toml::parse_result parsed = toml::parse(toml, origin);
+  if (!parsed) {
+    const toml::parse_error& wrong = parsed.error();
+    return ring::error(fmt::format("{}:{}: read TOML", origin, wrong.source().begin.line),
+                       std::string(wrong.description()));
+  }
+  ReadState state{.origin = std::string(origin), .failure = {}};
+  Scenario scenario = read_scenario(parsed.table(), state);
+  if (state.failure) return tl::unexpected(*state.failure);
+  if (auto valid = validate(scenario); !valid) return tl::unexpected(valid.error());
+  return scenario;
+}
+
+ring::Result<Scenario> load_scenario(const std::string& path) {
+  return read_file(path).and_then([&](const std::string& text) { return parse_scenario(text, path); });
+}
+
+ring::Result<void> validate(const Scenario& scenario) {
+  const RingPlan& ring = scenario.ring;
+  if ((ring.size & (ring.size - 1)) != 0) {
+    return refuse(scenario, fmt::format("ring.size is {}, no power of two", ring.size), "use 4096, 8192, 16384, …");
+  }
+  if (ring.start % 8 != 0) {
+    return refuse(scenario, fmt::format("ring.start is {}, no multiple of 8", ring.start), "positions count in eights");
+  }
+  if (scenario.sources.empty() || scenario.sources.size() > most_sources) {
+    return refuse(scenario, fmt::format("it has {} sources", scenario.sources.size()), "name 1 to 4096");
+  }
+  for (std::size_t index = 0; index < scenario.sources.size(); ++index) {
+    if (auto valid = validate_source(scenario, index); !valid) return valid;
+    const std::uint32_t most = size_bounds(scenario.sources[index].size).second;
+    if (scenario.runs_on(ring::RingKind::ringbuf) && most > ring::ringbuf::max_payload(ring.size)) {
+      return refuse(scenario, fmt::format("source {} draws {} bytes from a ring of {}", index, most, ring.size),
+                    fmt::format("the largest payload is {}", ring::ringbuf::max_payload(ring.size)));
+    }
+  }
+  return {};
+}
+
+const std::vector<Scenario>& shipped_scenarios() {
+  static const std::vector<Scenario> scenarios = [] {
+    std::vector<Scenario> read;
+    for (const auto& [origin, text] : shipped_scenario_texts()) {
+      auto scenario = parse_scenario(text, origin);
+      if (!scenario) {
+        fmt::print(stderr, "ringside: a shipped scenario is broken: {}\n", ring::to_string(scenario.error()));
+        std::abort();
+      }
+      read.push_back(std::move(*scenario));
+    }
+    return read;
+  }();
+  return scenarios;
+}
+
+ring::Result<Scenario> find_scenario(const std::string& name_or_path) {
+  if (name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".toml"))
+    return load_scenario(name_or_path);
+  std::vector<std::string> names;
+  for (const Scenario& scenario : shipped_scenarios()) {
+    if (scenario.name == name_or_path) return scenario;
+    names.push_back(scenario.name);
+  }
+  const std::string near = nearest(name_or_path, names);
+  return ring::error(fmt::format("find scenario \"{}\"", name_or_path), "no scenario has that name",
+                     near.empty() ? "see `ringside list scenarios`, or give the path of a TOML file"
+                                  : fmt::format("did you mean \"{}\"?", near));
+}
+
+}  // namespace ringside::harness

@@ -1,0 +1,564 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session.h"
+
+#include <fmt/format.h>
+
+#include <cassert>
+#include <chrono>
+
+#include "harness/resources.h"
+#include "harness/view_check.h"
+#include "ring/layout.h"
+#include "ring/result.h"
+
+namespace ringside::harness {
+
+namespace {
+
+using ring::Defect;
+using ring::DefectKind;
+
+// What the virtual clock charges for a call across the contract and for a producer's step.
+constexpr std::int64_t call_ns = 20;
+constexpr std::int64_t step_ns = 50;
+// A wait may return late by so much before that is a defect.
+constexpr std::int64_t deadline_slack_ns = 1'000'000;
+// Free drive: the longest uninterrupted sleep, so that the end of the producers is noticed.
+constexpr std::int64_t slice_ns = 20'000'000;
+// Rounds of "ready", then nothing to drain, after which a consumer is said to spin.
+constexpr std::uint64_t idle_rounds_stepped = 64;
+constexpr std::uint64_t idle_rounds_free = 100'000;
+// Yields within one call after which it is said to spin for ever.
+constexpr std::uint64_t most_yields = 1'000'000;
+
+std::int64_t real_now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+class Session {
+ public:
+  Session(World& world, const SessionOptions& options)
+      : world_(world),
+        options_(options),
+        scenario_(*options.scenario),
+        consumer_(*options.consumer),
+        stepped_(scenario_.drive == Drive::stepped),
+        random_(options.seed ^ 0x5e55'1011'0000'0001ull),
+        views_(world),
+        judge_(judge_options()) {
+    host_ = {
+        .abi_version = RINGSIDE_CONSUMER_ABI,
+        .struct_size = sizeof(ringside_host),
+        .context = this,
+        .deliver = [](void* self, const ringside_record* record) { return as(self).deliver(*record); },
+        .lost = [](void* self, std::uint32_t ring, std::uint64_t count) { as(self).lost(ring, count); },
+        .wait = [](void* self, ringside_ready* ready, std::uint32_t most,
+                   std::int64_t timeout_ns) { return as(self).host_wait({ready, most}, -1, timeout_ns); },
+        .wait_fd = [](void* self, int fd, std::int64_t timeout_ns) { return as(self).host_wait({}, fd, timeout_ns); },
+        .now_ns = [](void* self) { return as(self).host_now(); },
+        .yield = [](void* self) { as(self).yield(); },
+        .adopt = [](void* self, const ringside_ring* ring) { return as(self).adopt(*ring); }};
+  }
+
+  ring::Result<ring::Verdict> run();
+
+ private:
+  static Session& as(void* self) { return *static_cast<Session*>(self); }
+
+  ring::JudgeOptions judge_options() const {
+    return {.kind = options_.kind,
+            .source_count = world_.source_count(),
+            .max_records_per_source = options_.most_records,
+            .reserved_so_far = [this](std::uint32_t source) { return world_.reserved_so_far(source); }};
+  }
+
+  // The application's side: what calls the consumer.
+  bool open();
+  void read_until_over();
+  std::int64_t drain(std::uint64_t most);
+  void wait();
+  void after_timeout(std::int64_t deadline);
+  void release_down_to(std::size_t keep);
+  void release(std::size_t index);
+  void drain_rest();
+  void close();
+  void check_leak(const char* after);
+  ring::Verdict finish();
+
+  // The host's side: what the consumer calls.
+  int deliver(const ringside_record& record);
+  void lost(std::uint32_t ring, std::uint64_t count);
+  int host_wait(std::span<ringside_ready> ready, int fd, std::int64_t timeout_ns);
+  std::int64_t host_now();
+  void yield();
+  int adopt(const ringside_ring& ring);
+
+  int wait_stepped(std::span<ringside_ready> ready, int fd, std::int64_t deadline);
+  int wait_free(std::span<ringside_ready> ready, int fd, std::int64_t deadline);
+  std::optional<int> injected_fault(std::span<ringside_ready> ready, int fd);
+  int probe(std::span<ringside_ready> ready, int fd, std::int64_t timeout_ns) {
+    return fd >= 0 ? world_.wait_fd(fd, timeout_ns) : world_.wait(ready, timeout_ns);
+  }
+  int nothing_more_to_come(std::int64_t deadline);
+
+  // Producers.
+  void turn();
+  bool advance();
+  bool producers_done() const;
+
+  // Truth.
+  void idle_round();
+  bool committed_waits() const;
+  bool any_at_head(AtHead what) const;
+  void check_positions();
+  void accuse(DefectKind kind, std::uint32_t ring, std::string detail, std::uint64_t count = 1);
+  void enter(const char* call);
+  void leave();
+  void abandon();
+  std::int64_t now() const { return stepped_ ? now_ns_ : real_now_ns(); }
+
+  World& world_;
+  const SessionOptions& options_;
+  const Scenario& scenario_;
+  const ringside_consumer& consumer_;
+  const bool stepped_;
+  Random random_;
+  ViewCheck views_;
+  ring::Judge judge_;
+  ringside_host host_{};
+  void* state_ = nullptr;
+
+  struct HeldView {
+    ringside_record record;
+    ring::RecordReading reading;
+  };
+  std::vector<HeldView> held_;
+
+  Resources kept_;  // what open took and close has not given back
+  std::int64_t now_ns_ = 0;
+  bool over_ = false;
+  std::optional<ring::Error> world_fault_;
+  std::uint64_t allowed_ = 0;    // records that the call under way may deliver
+  std::uint64_t delivered_ = 0;  // records that it has delivered
+  std::uint64_t yields_ = 0;
+  std::uint64_t waits_ = 0;
+  std::uint64_t idle_rounds_ = 0;
+};
+
+// ---------------------------------------------------------------------------------------------------- producers
+
+/// Stepped drive: the producers get a turn of a few steps, often none; a burst is never left half done.
+void Session::turn() {
+  if (!stepped_ || over_) return;
+  now_ns_ += call_ns;
+  std::uint64_t steps = random_.chance(50) ? 0 : random_.below(8);
+  while ((steps > 0 || world_.in_burst()) && !over_) {
+    auto moved = world_.step(random_, now_ns_);
+    if (!moved) {
+      world_fault_ = moved.error();
+      over_ = true;
+    } else if (*moved != Moved::stepped) {
+      return;
+    }
+    now_ns_ += step_ns;
+    if (steps > 0) --steps;
+  }
+}
+
+/// Stepped drive: makes something happen, by a step or by moving the clock to the next source that is due. False when
+/// every source has ended.
+bool Session::advance() {
+  auto moved = world_.step(random_, now_ns_);
+  if (!moved) {
+    world_fault_ = moved.error();
+    over_ = true;
+    return false;
+  }
+  if (*moved == Moved::done) return false;
+  if (*moved == Moved::stepped) {
+    now_ns_ += step_ns;
+    return true;
+  }
+  const auto next = world_.next_event_ns();
+  now_ns_ = std::max(now_ns_ + step_ns, next.value_or(now_ns_));
+  return true;
+}
+
+bool Session::producers_done() const {
+  return stepped_ ? !world_.next_event_ns().has_value() : !world_.producers_running();
+}
+
+// ---------------------------------------------------------------------------------------------------- truth
+
+void Session::accuse(DefectKind kind, std::uint32_t ring, std::string detail, std::uint64_t count) {
+  judge_.accuse(Defect{.kind = kind, .ring = ring, .count = count, .detail = std::move(detail)});
+}
+
+void Session::enter(const char* call) {
+  options_.heartbeat->beats.fetch_add(1, std::memory_order_relaxed);
+  options_.heartbeat->inside.store(call, std::memory_order_relaxed);
+  views_.begin_call();
+  delivered_ = 0;
+  yields_ = 0;
+}
+
+void Session::leave() {
+  options_.heartbeat->beats.fetch_add(1, std::memory_order_relaxed);
+  options_.heartbeat->inside.store("between calls", std::memory_order_relaxed);
+  check_positions();
+}
+
+void Session::check_positions() {
+  if (auto wrong = views_.check_positions()) {
+    const bool fatal = wrong->kind == DefectKind::position_overrun;
+    judge_.accuse(std::move(*wrong));
+    // Past the producer nothing can be told apart any more, and no producer may ever find space again.
+    if (fatal) over_ = true;
+  }
+}
+
+bool Session::any_at_head(AtHead what) const {
+  for (std::uint32_t index = 0; index < world_.ring_count(); ++index) {
+    if (world_.at_head(index) == what) return true;
+  }
+  return false;
+}
+
+bool Session::committed_waits() const { return any_at_head(AtHead::committed); }
+
+/// The consumer woke up and found nothing. Often enough in a row, that is a spin.
+void Session::idle_round() {
+  if (++idle_rounds_ < (stepped_ ? idle_rounds_stepped : idle_rounds_free)) return;
+  if (idle_rounds_ == (stepped_ ? idle_rounds_stepped : idle_rounds_free)) {
+    const bool busy = any_at_head(AtHead::busy);
+    if (busy && (consumer_.claims & RINGSIDE_CLAIM_SLEEPS_ON_BUSY) == 0) {
+      judge_.note("a BUSY record at the head keeps it awake: every wait returns at once until the commit (case Q2)");
+    } else {
+      accuse(DefectKind::busy_spin, 0,
+             fmt::format("{} waits in a row returned ready with nothing to deliver{}", idle_rounds_,
+                         busy ? " while a BUSY record lay at the head" : ""));
+    }
+  }
+  if (stepped_) advance();
+}
+
+/// Ends a session whose consumer does not come back from its call.
+void Session::abandon() { options_.abandon(judge_.finish(world_.ledger(), world_.left())); }
+
+// ---------------------------------------------------------------------------------------------------- host side
+
+int Session::deliver(const ringside_record& record) {
+  Heartbeat& heartbeat = *options_.heartbeat;
+  // (H1) relaxed: progress for the watchdog's eyes; nothing is ordered by it.
+  heartbeat.beats.store(heartbeat.beats.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  heartbeat.deliveries.store(judge_.deliveries() + 1, std::memory_order_relaxed);
+  if (record.ring >= world_.ring_count()) {
+    accuse(DefectKind::protocol, 0, fmt::format("delivered from ring {} of {}", record.ring, world_.ring_count()));
+    return 1;
+  }
+  if (++delivered_ == allowed_ + 1) {
+    accuse(DefectKind::unbounded_drain, record.ring, fmt::format("one drain went on after {} records", allowed_));
+  }
+  if (delivered_ > allowed_ + idle_rounds_free) abandon();
+  auto wrong = views_.check(record);
+  const bool readable = !wrong || wrong->kind == DefectKind::use_after_release;
+  if (wrong) judge_.accuse(std::move(*wrong));
+  if (readable) {
+    const std::span bytes(static_cast<const std::byte*>(record.data), record.size);
+    const auto reading = judge_.deliver(record.ring, bytes);
+    if (record.token != 0) held_.push_back({record, reading});
+  }
+  turn();
+  return delivered_ >= allowed_ ? 1 : 0;
+}
+
+void Session::lost(std::uint32_t ring, std::uint64_t count) {
+  options_.heartbeat->beats.fetch_add(1, std::memory_order_relaxed);
+  if (ring >= world_.ring_count()) {
+    accuse(DefectKind::protocol, 0, fmt::format("reported a loss of ring {} of {}", ring, world_.ring_count()));
+  } else if (count == 0) {
+    accuse(DefectKind::protocol, ring, "reported a loss of 0 records (case B5)");
+  } else {
+    judge_.report_lost(ring, count);
+  }
+  turn();
+}
+
+std::int64_t Session::host_now() {
+  turn();
+  return now();
+}
+
+void Session::yield() {
+  options_.heartbeat->beats.fetch_add(1, std::memory_order_relaxed);
+  if (++yields_ == most_yields) {
+    accuse(DefectKind::busy_spin, 0, fmt::format("one call yielded {} times without an end", yields_));
+    abandon();
+  }
+  if (stepped_) advance();
+}
+
+int Session::adopt(const ringside_ring& ring) {
+  const int error = world_.adopt(ring);
+  if (error != 0) {
+    accuse(DefectKind::protocol, 0,
+           fmt::format("adopt of cpu {} with {} data bytes: {}", ring.cpu, ring.data_size, ring::errno_name(-error)));
+  }
+  return error;
+}
+
+std::optional<int> Session::injected_fault(std::span<ringside_ready> ready, int fd) {
+  const auto every = [this](std::uint64_t n) { return n > 0 && waits_ % n == 0; };
+  if (every(scenario_.faults.eintr_every)) return -EINTR;
+  if (every(scenario_.faults.spurious_every) && (fd >= 0 || !ready.empty())) {
+    if (fd < 0) ready[0] = {.ring = 0, .events = RINGSIDE_POLLIN};
+    return 1;
+  }
+  if (every(scenario_.faults.hangup_every) && !ready.empty()) {
+    ready[0] = {.ring = 0, .events = RINGSIDE_POLLIN | RINGSIDE_POLLHUP};
+    return 1;
+  }
+  return std::nullopt;
+}
+
+int Session::host_wait(std::span<ringside_ready> ready, int fd, std::int64_t timeout_ns) {
+  options_.heartbeat->beats.fetch_add(1, std::memory_order_relaxed);
+  ++waits_;
+  check_positions();
+  turn();
+  if (over_) return -ECANCELED;
+  if (const auto fault = injected_fault(ready, fd)) return *fault;
+  const std::int64_t deadline = timeout_ns < 0 ? -1 : now() + timeout_ns;
+  return stepped_ ? wait_stepped(ready, fd, deadline) : wait_free(ready, fd, deadline);
+}
+
+/// Every producer has ended, nothing is ready: only the deadline can still come. Without one the run is over, and a
+/// record that waits would wait for ever.
+int Session::nothing_more_to_come(std::int64_t deadline) {
+  if (deadline >= 0) {
+    now_ns_ = std::max(now_ns_, deadline);
+    return 0;
+  }
+  if (committed_waits()) {
+    for (std::uint32_t index = 0; index < world_.ring_count(); ++index) {
+      if (world_.at_head(index) != AtHead::committed) continue;
+      const RingPositions at = world_.positions(index);
+      accuse(DefectKind::missed_wakeup, index,
+             fmt::format("asleep without a deadline, every producer has ended, and {} bytes of committed records lie "
+                         "at position {}",
+                         at.producer - at.consumer, at.consumer));
+    }
+  }
+  over_ = true;
+  return -ECANCELED;
+}
+
+int Session::wait_stepped(std::span<ringside_ready> ready, int fd, std::int64_t deadline) {
+  while (!over_) {
+    if (const int entries = probe(ready, fd, 0); entries != 0) return entries;
+    auto moved = world_.step(random_, now_ns_);
+    if (!moved) {
+      world_fault_ = moved.error();
+      over_ = true;
+    } else if (*moved == Moved::stepped) {
+      now_ns_ += step_ns;
+    } else if (*moved == Moved::done) {
+      return nothing_more_to_come(deadline);
+    } else {
+      const std::int64_t next = std::max(world_.next_event_ns().value_or(now_ns_), now_ns_ + step_ns);
+      if (deadline >= 0 && next >= deadline) {
+        now_ns_ = std::max(now_ns_, deadline);
+        return 0;
+      }
+      now_ns_ = next;
+    }
+    options_.heartbeat->beats.fetch_add(1, std::memory_order_relaxed);
+  }
+  return -ECANCELED;
+}
+
+int Session::wait_free(std::span<ringside_ready> ready, int fd, std::int64_t deadline) {
+  for (;;) {
+    const bool running = world_.producers_running();
+    const std::int64_t left = deadline < 0 ? slice_ns : std::max<std::int64_t>(0, deadline - real_now_ns());
+    if (const int entries = probe(ready, fd, running ? std::min(slice_ns, left) : 0); entries != 0) return entries;
+    if (!running) return nothing_more_to_come(deadline);
+    if (deadline >= 0 && real_now_ns() >= deadline) return 0;
+    options_.heartbeat->beats.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------- application
+
+bool Session::open() {
+  const Resources before = held_resources();
+  enter("open");
+  const int error = consumer_.open(&world_.rings(), &host_, &state_);
+  leave();
+  kept_ = held_resources() - before;
+  if (error == 0) return true;
+  check_leak("a failed open");
+  accuse(DefectKind::protocol, 0, fmt::format("open failed with {}", ring::errno_name(-error)));
+  return false;
+}
+
+std::int64_t Session::drain(std::uint64_t most) {
+  allowed_ = most;
+  enter("drain");
+  const std::int64_t count = consumer_.drain(state_, most);
+  leave();
+  if (count < 0) {
+    accuse(DefectKind::protocol, 0, fmt::format("drain failed with {}", ring::errno_name(static_cast<int>(-count))));
+    over_ = true;
+  } else if (static_cast<std::uint64_t>(count) != delivered_) {
+    accuse(DefectKind::protocol, 0,
+           fmt::format("drain returned {} after it delivered {} (case B6)", count, delivered_));
+  }
+  return count;
+}
+
+/// A timeout is a statement about the rings: it is held against them.
+void Session::after_timeout(std::int64_t deadline) {
+  if (scenario_.consumer.timeout_ns < 0) {
+    accuse(DefectKind::protocol, 0, "wait told a timeout though it had no deadline");
+    over_ = true;
+    return;
+  }
+  if (!stepped_) return;
+  if (now_ns_ < deadline) {
+    accuse(DefectKind::early_timeout, 0, fmt::format("a timeout told {} ns before its deadline", deadline - now_ns_));
+  } else if (now_ns_ > deadline + deadline_slack_ns) {
+    accuse(DefectKind::deadline_missed, 0, fmt::format("a timeout told {} ns after its deadline", now_ns_ - deadline));
+  }
+}
+
+void Session::wait() {
+  const bool waited_before = committed_waits();
+  const auto before = views_.consumer_positions();
+  const std::int64_t deadline = now() + scenario_.consumer.timeout_ns;
+  allowed_ = scenario_.consumer.max_records;
+  enter("wait");
+  const int result = consumer_.wait(state_, scenario_.consumer.timeout_ns);
+  leave();
+  if (delivered_ > 0) idle_rounds_ = 0;
+  if (over_) return;
+  if (result == RINGSIDE_WAIT_TIMEOUT) {
+    after_timeout(deadline);
+    // In free drive a record may have come just now: only one that lay there from the first, untouched, is evidence.
+    const bool untouched = stepped_ || (waited_before && before == views_.consumer_positions());
+    if (untouched && committed_waits()) {
+      accuse(DefectKind::early_timeout, 0, "a timeout told while committed records lay in the ring");
+    }
+    if (producers_done() && !committed_waits()) over_ = true;
+  } else if (result == -ECANCELED) {
+    accuse(DefectKind::protocol, 0, "wait told a cancelled run that was not");
+    over_ = true;
+  } else if (result < 0 && result != -EINTR) {
+    accuse(DefectKind::protocol, 0, fmt::format("wait failed with {}", ring::errno_name(-result)));
+    over_ = true;
+  }
+}
+
+void Session::release(std::size_t index) {
+  const HeldView view = held_[index];
+  held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(index));
+  const std::span bytes(static_cast<const std::byte*>(view.record.data), view.record.size);
+  const std::size_t padding = options_.kind == ring::RingKind::perf ? 7 : 0;
+  const auto again = ring::read_record(
+      bytes, padding, [&](std::uint16_t, ring::RecordState) { return view.reading.identity.sequence; });
+  if (again != view.reading) {
+    accuse(DefectKind::use_after_release, view.record.ring,
+           fmt::format("a view of {} bytes changed while it was held", view.record.size));
+  }
+  enter("release");
+  const int error = consumer_.release == nullptr ? -ENOSYS : consumer_.release(state_, view.record.token);
+  leave();
+  if (error != 0) {
+    accuse(DefectKind::protocol, view.record.ring,
+           fmt::format("release of token {} failed with {}", view.record.token, ring::errno_name(-error)));
+  }
+  turn();
+}
+
+void Session::release_down_to(std::size_t keep) {
+  while (held_.size() > keep) release(keep == 0 ? 0 : random_.below(held_.size()));
+}
+
+void Session::read_until_over() {
+  while (!over_) {
+    const std::int64_t count = drain(scenario_.consumer.max_records);
+    if (count > 0) idle_rounds_ = 0;
+    release_down_to(count > 0 ? scenario_.consumer.hold_views : 0);
+    if (count != 0) continue;
+    turn();
+    if (over_) return;
+    wait();
+    if (delivered_ == 0) idle_round();
+  }
+}
+
+/// The producers have ended: what is left must come out by drains alone.
+void Session::drain_rest() {
+  for (int empty = 0; empty < 2;) {
+    const std::int64_t count = drain(scenario_.consumer.max_records);
+    if (count < 0) return;
+    release_down_to(0);
+    empty = count == 0 ? empty + 1 : 0;
+  }
+}
+
+void Session::close() {
+  release_down_to(0);
+  const Resources before = held_resources();
+  enter("close");
+  consumer_.close(state_);
+  options_.heartbeat->inside.store("after close", std::memory_order_relaxed);
+  kept_ = kept_ + (held_resources() - before);
+  check_leak("close");
+}
+
+void Session::check_leak(const char* after) {
+  if (kept_.descriptors <= 0 && kept_.ring_mappings <= 0) return;
+  accuse(DefectKind::leak, 0,
+         fmt::format("{} descriptors and {} ring mappings are left after {}", kept_.descriptors, kept_.ring_mappings,
+                     after));
+}
+
+ring::Verdict Session::finish() {
+  const std::vector<std::uint64_t> left = world_.left();
+  std::uint64_t total = 0;
+  for (const std::uint64_t count : left) total += count;
+  if (total > 0) accuse(DefectKind::lost, 0, "committed records stay in the ring though drain finds none", total);
+  for (auto& sentence : world_.not_observable()) judge_.not_observable(std::move(sentence));
+  return judge_.finish(world_.ledger(), left);
+}
+
+ring::Result<ring::Verdict> Session::run() {
+  if (open()) {
+    if (!stepped_) {
+      if (auto started = world_.start(); !started) return tl::unexpected(started.error());
+    }
+    read_until_over();
+    if (!stepped_) {
+      if (auto joined = world_.join(); !joined) return tl::unexpected(joined.error());
+    }
+    while (stepped_ && !world_fault_ && advance()) {
+    }
+    if (world_fault_) return tl::unexpected(*world_fault_);
+    drain_rest();
+    if (auto flushed = world_.flush_losses(); !flushed) return tl::unexpected(flushed.error());
+    drain_rest();
+    close();
+  }
+  return finish();
+}
+
+}  // namespace
+
+ring::Result<ring::Verdict> run_session(World& world, const SessionOptions& options) {
+  assert(options.heartbeat != nullptr && options.abandon);
+  return Session(world, options).run();
+}
+
+}  // namespace ringside::harness
