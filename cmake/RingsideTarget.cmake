@@ -47,7 +47,7 @@ function(ringside_test name)
   include(GoogleTest)
   gtest_discover_tests(${name} TEST_LIST ${name}_tests DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT ${arg_TIMEOUT})
-  # gtest_discover_tests cannot carry a list as a property's value, so the labels are set by a file that ctest reads next.
+  # gtest_discover_tests cannot carry a list as a property's value: a file that ctest reads next sets the labels.
   set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake)
   file(CONFIGURE OUTPUT ${labels_file} CONTENT
     [[
