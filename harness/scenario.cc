@@ -9,6 +9,7 @@
 #include <limits>
 #include <sstream>
 
+#include "harness/nearest.h"
 #include "harness/scenario_reader.h"
 #include "harness/shipped_scenarios.h"
 #include "ring/layout.h"
@@ -87,6 +88,7 @@ SourcePlan read_source(const toml::table& table, std::size_t index, ReadState& s
   reader.integer("nested", source.nested, 0, 1000);
   reader.integer("nested_size", source.nested_size, 0, 65516);
   reader.integer("interval_ns", source.interval_ns, 0, most_nanoseconds);
+  reader.boolean("retry", source.retry);
   reader.integer("burst", source.burst, 1, 1'000'000'000);
   reader.finish();
   return source;
@@ -104,6 +106,7 @@ void read_sources(TableReader& reader, Scenario& scenario, ReadState& state) {
 
 void read_ring(const toml::table& table, RingPlan& plan, ReadState& state) {
   TableReader reader(table, "ring", state);
+  if (const auto version = reader.text("kernel")) plan.kernel = *version;
   reader.integer("size", plan.size, 4096, largest_ring);
   std::int64_t start = 0;
   reader.integer("start", start, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
@@ -196,11 +199,24 @@ ring::Result<void> validate_source(const Scenario& scenario, std::size_t index) 
   if (short_records && index >= RINGSIDE_RECORD_SHORT_SOURCES) {
     return refuse(scenario, who("draws records of 1 to 15 bytes"), "only sources 0 to 7 can: they carry 3 bits of it");
   }
-  if (scenario.drive == Drive::free && (!source.size.cycle.empty() || source.action == ring::Action::hold ||
-                                        source.nested > 0 || source.interval_ns > 0)) {
-    return refuse(scenario, who("has a size list, a hold, an interval or nested records"), "use drive = \"stepped\"");
+  if (scenario.drive == Drive::free &&
+      (!source.size.cycle.empty() || source.action == ring::Action::hold || source.nested > 0 ||
+       source.interval_ns > 0 || source.burst > 1 || source.discard_run > 1)) {
+    return refuse(scenario, who("has a size list, a hold, an interval, a burst, a discard run or nested records"),
+                  "use drive = \"stepped\"");
+  }
+  if (scenario.drive == Drive::stepped && source.retry) {
+    return refuse(scenario, who("retries, which in a stepped run would never end"), "use drive = \"free\"");
   }
   return {};
+}
+
+/// Whether every record is announced, so that a consumer may sleep without a deadline.
+bool announces_every_record(const Scenario& scenario) {
+  const RingPlan& ring = scenario.ring;
+  if (scenario.runs_on(ring::RingKind::perf) && (ring.wakeup_events != 1 || ring.watermark_bytes != 0)) return false;
+  return std::none_of(scenario.sources.begin(), scenario.sources.end(),
+                      [](const SourcePlan& source) { return (source.flags & ring::flag_no_wakeup) != 0; });
 }
 
 ring::Result<std::string> read_file(const std::string& path) {
@@ -244,6 +260,10 @@ ring::Result<void> validate(const Scenario& scenario) {
   if (ring.start % 8 != 0) {
     return refuse(scenario, fmt::format("ring.start is {}, no multiple of 8", ring.start), "positions count in eights");
   }
+  if (scenario.consumer.timeout_ns < 0 && !announces_every_record(scenario)) {
+    return refuse(scenario, "it leaves records unannounced and gives the consumer no deadline",
+                  "set consumer.timeout_ns");
+  }
   if (scenario.sources.empty() || scenario.sources.size() > most_sources) {
     return refuse(scenario, fmt::format("it has {} sources", scenario.sources.size()), "name 1 to 4096");
   }
@@ -282,10 +302,8 @@ ring::Result<Scenario> find_scenario(const std::string& name_or_path) {
     if (scenario.name == name_or_path) return scenario;
     names.push_back(scenario.name);
   }
-  const std::string near = nearest(name_or_path, names);
   return ring::error(fmt::format("find scenario \"{}\"", name_or_path), "no scenario has that name",
-                     near.empty() ? "see `ringside list scenarios`, or give the path of a TOML file"
-                                  : fmt::format("did you mean \"{}\"?", near));
+                     suggestion(name_or_path, names) + ", or give the path of a TOML file");
 }
 
 }  // namespace ringside::harness

@@ -41,12 +41,14 @@ struct SourcePlan {
   std::uint32_t nested = 0;         ///< hardirq records while one of this source is open
   std::uint32_t nested_size = 64;
   std::int64_t interval_ns = 0;  ///< from one burst to the next; 0: as fast as the drive lets it
+  bool retry = false;            ///< free drive: an attempt that found the ring full yields and is made again
   std::uint64_t burst = 1;       ///< records that nobody interrupts
 
   friend bool operator==(const SourcePlan&, const SourcePlan&) = default;
 };
 
 struct RingPlan {
+  std::string kernel;                 ///< model: the kernel version to be; empty: the model's default
   std::uint64_t size = 65536;         ///< data bytes of each ring, a power of two of at least one page
   std::uint64_t start = 0;            ///< positions when the consumer opens; multiples of 8, anywhere in 64 bits
   std::uint16_t cpus = 1;             ///< CPUs that produce; perf rings: one a CPU

@@ -5,45 +5,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <numeric>
+
+#include "harness/nearest.h"
 
 namespace ringside::harness {
 
 namespace {
-
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j + 1] + 1, row[j] + 1, replaced});
-    }
-  }
-  return row.back();
-}
 
 std::string one_of(const std::vector<std::string>& allowed) {
   return fmt::format("use one of {}", fmt::join(allowed, ", "));
 }
 
 }  // namespace
-
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  std::string best;
-  std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
-  for (const auto& candidate : candidates) {
-    const std::size_t distance = edit_distance(word, candidate);
-    if (distance < best_distance) {
-      best = candidate;
-      best_distance = distance;
-    }
-  }
-  return best;
-}
 
 void ReadState::fail(const toml::source_region& where, const std::string& key, std::string reason, std::string remedy) {
   if (failure) return;
@@ -76,6 +49,16 @@ std::optional<std::int64_t> TableReader::read_integer(std::string_view key, std:
     return std::nullopt;
   }
   return value;
+}
+
+void TableReader::boolean(std::string_view key, bool& value) {
+  const toml::node* found = node(key);
+  if (found == nullptr) return;
+  if (const auto read = found->value_exact<bool>()) {
+    value = *read;
+  } else {
+    fail(key, "is not true or false", "write true or false");
+  }
 }
 
 std::optional<std::string> TableReader::text(std::string_view key, const std::vector<std::string>& allowed) {
@@ -136,10 +119,7 @@ void TableReader::finish() {
   for (const auto& [key, value] : table_) {
     const std::string name{key.str()};
     if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
-    const std::string near = nearest(name, known_);
-    state_.fail(key.source(), path_of(name), "is unknown",
-                near.empty() ? fmt::format("known here: {}", fmt::join(known_, ", "))
-                             : fmt::format("did you mean \"{}\"?", near));
+    state_.fail(key.source(), path_of(name), "is unknown", suggestion(name, known_));
   }
 }
 

@@ -42,6 +42,7 @@ class TableReader {
   void integer(std::string_view key, T& value, std::int64_t min, std::int64_t max) {
     if (const auto read = read_integer(key, min, max)) value = static_cast<T>(*read);
   }
+  void boolean(std::string_view key, bool& value);
   /// Reads a text; one of `allowed` unless that is empty. Returns nothing when absent or wrong.
   std::optional<std::string> text(std::string_view key, const std::vector<std::string>& allowed = {});
   /// Reads a list of texts.
@@ -66,8 +67,5 @@ class TableReader {
   ReadState& state_;
   std::vector<std::string> known_;
 };
-
-/// The candidate nearest to `word` by edit distance, or empty when none is near.
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace ringside::harness

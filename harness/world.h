@@ -92,6 +92,9 @@ class World {
   virtual std::vector<std::string> not_observable() const = 0;
 };
 
+/// A kernel's ring starts at 0 and is brought to its start position by records: so far, and no farther, in bytes.
+inline constexpr std::uint64_t farthest_kernel_start = 1u << 26;
+
 struct WorldRequest {
   const Scenario* scenario = nullptr;
   const ringside_consumer* consumer = nullptr;

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/check.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <optional>
+
+#include "harness/catalogue.h"
+#include "harness/child.h"
+#include "harness/world.h"
+#include "real/capabilities.h"
+#include "real/producers.h"
+
+namespace ringside::harness {
+
+namespace {
+
+volatile std::sig_atomic_t caught_signal = 0;
+
+/// Notes SIGINT and SIGTERM while it lives, so that a run ends with what there is instead of at once.
+class SignalGuard {
+ public:
+  SignalGuard() {
+    caught_signal = 0;
+    struct sigaction action{};
+    action.sa_handler = [](int signal) { caught_signal = signal; };
+    for (std::size_t index = 0; index < signals.size(); ++index) sigaction(signals[index], &action, &before_[index]);
+  }
+  ~SignalGuard() {
+    for (std::size_t index = 0; index < signals.size(); ++index) sigaction(signals[index], &before_[index], nullptr);
+  }
+  SignalGuard(const SignalGuard&) = delete;
+  SignalGuard& operator=(const SignalGuard&) = delete;
+
+ private:
+  static constexpr std::array signals{SIGINT, SIGTERM, SIGHUP};
+  std::array<struct sigaction, signals.size()> before_{};
+};
+
+std::string repeat_line(const CheckOptions& options, const RunSpec& spec) {
+  std::string line =
+      fmt::format("ringside check --world {} --ring {} --consumer {} --scenario {} --seed {}", name_of(spec.world),
+                  ring::name_of(spec.ring), spec.consumer, spec.scenario, spec.seed);
+  if (spec.records != 0) line += fmt::format(" --records {}", spec.records);
+  if (!options.plugin.empty()) line += fmt::format(" --plugin {}", options.plugin);
+  return line;
+}
+
+/// One cell, ready to run: names looked up, files read.
+struct Cell {
+  RunSpec spec;
+  const ringside_consumer* consumer = nullptr;
+  const Scenario* scenario = nullptr;
+};
+
+/// A plan and what its cells point into.
+struct Plan {
+  Catalogue catalogue;
+  std::vector<Scenario> scenarios;
+  std::vector<Cell> cells;
+};
+
+bool reads(const ringside_consumer& consumer, ring::RingKind kind) {
+  return (consumer.ring_kinds & static_cast<std::uint32_t>(kind)) != 0;
+}
+
+bool lives_in(const ringside_consumer& consumer, WorldKind world) {
+  return world == WorldKind::kernel || (consumer.needs & (RINGSIDE_NEEDS_FD | RINGSIDE_OWNS_RINGS)) == 0;
+}
+
+ring::Result<std::vector<Scenario>> named_scenarios(const CheckOptions& options) {
+  if (options.scenarios.empty()) return shipped_scenarios();
+  std::vector<Scenario> scenarios;
+  for (const std::string& name : options.scenarios) {
+    auto scenario = find_scenario(name);
+    if (!scenario) return tl::unexpected(scenario.error());
+    scenarios.push_back(std::move(*scenario));
+    // A file is named by its path, so that the line that repeats the run finds it again.
+    if (name.find('/') != std::string::npos || name.ends_with(".toml")) scenarios.back().name = name;
+  }
+  return scenarios;
+}
+
+Cell cell_of(const CheckOptions& options, WorldKind world, ring::RingKind kind, const Scenario& scenario,
+             const ringside_consumer& consumer) {
+  return {.spec = {.consumer = consumer.name,
+                   .scenario = scenario.name,
+                   .world = world,
+                   .ring = kind,
+                   .seed = options.seed,
+                   .records = options.records},
+          .consumer = &consumer,
+          .scenario = &scenario};
+}
+
+ring::Result<Plan> make_plan(const CheckOptions& options) {
+  auto catalogue = Catalogue::load(options.plugin);
+  if (!catalogue) return tl::unexpected(catalogue.error());
+  auto scenarios = named_scenarios(options);
+  if (!scenarios) return tl::unexpected(scenarios.error());
+  std::vector<const ringside_consumer*> consumers;
+  for (const std::string& name : options.consumers.empty() ? catalogue->default_names() : options.consumers) {
+    auto consumer = catalogue->find(name);
+    if (!consumer) return tl::unexpected(consumer.error());
+    consumers.push_back(*consumer);
+  }
+  Plan plan{.catalogue = std::move(*catalogue), .scenarios = std::move(*scenarios), .cells = {}};
+  for (const WorldKind world : options.worlds) {
+    for (const ring::RingKind kind : options.rings) {
+      for (const Scenario& scenario : plan.scenarios) {
+        for (const ringside_consumer* consumer : consumers) {
+          if (!scenario.runs_on(kind) || !reads(*consumer, kind) || !lives_in(*consumer, world)) continue;
+          plan.cells.push_back(cell_of(options, world, kind, scenario, *consumer));
+        }
+      }
+    }
+  }
+  if (plan.cells.empty()) {
+    return ring::error("plan the check", "no named consumer can run any named scenario in a named world",
+                       "see `ringside list` for the rings that each reads");
+  }
+  return plan;
+}
+
+/// Why kernel rings cannot be run on this machine, or nothing.
+std::optional<std::string> kernel_is_missing() {
+  const auto all = real::capabilities();
+  const real::Capability* missing = real::first_missing(all);
+  if (missing == nullptr) return std::nullopt;
+  std::string reason = fmt::format("{}: {}", missing->name, missing->detail);
+  if (!missing->remedy.empty()) reason += fmt::format("; {}", missing->remedy);
+  return reason;
+}
+
+RunResult work_in_child(const Cell& cell, ChildScope& scope) {
+  RunResult result{.spec = cell.spec};
+  const WorldRequest request{.scenario = cell.scenario,
+                             .consumer = cell.consumer,
+                             .kind = cell.spec.ring,
+                             .records = cell.spec.records,
+                             .seed = cell.spec.seed};
+  auto world = cell.spec.world == WorldKind::model ? make_model_world(request) : make_kernel_world(request);
+  if (!world) {
+    result.reason = ring::to_string(world.error());
+    return result;
+  }
+  scope.watch_rings(**world);
+  const auto judged = [&](const ring::Verdict& verdict) {
+    RunResult ended = result;
+    ended.verdict = verdict;
+    ended.outcome = verdict.clean() ? Outcome::clean : Outcome::defects;
+    return ended;
+  };
+  const Workload workload(*cell.scenario, cell.spec.ring, cell.spec.records);
+  auto verdict = run_session(**world, {.scenario = cell.scenario,
+                                       .consumer = cell.consumer,
+                                       .kind = cell.spec.ring,
+                                       .seed = cell.spec.seed,
+                                       .most_records = workload.most_records(),
+                                       .heartbeat = scope.heartbeat,
+                                       .abandon = [&](const ring::Verdict& early) { scope.leave(judged(early)); }});
+  if (!verdict) {
+    result.reason = ring::to_string(verdict.error());
+    return result;
+  }
+  return judged(*verdict);
+}
+
+/// Runs the cells of one command, in order.
+class Runner {
+ public:
+  Runner(const CheckOptions& options, const ProgressSink& progress, std::size_t total)
+      : options_(options), progress_(progress), total_(total) {}
+
+  RunResult run(const Cell& cell) {
+    tell({.index = index_, .total = total_, .spec = &cell.spec});
+    const auto begin = std::chrono::steady_clock::now();
+    RunResult result = run_or_skip(cell);
+    result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    result.repeat = repeat_line(options_, cell.spec);
+    tell({.index = index_, .total = total_, .spec = &cell.spec, .result = &result});
+    ++index_;
+    return result;
+  }
+
+ private:
+  void tell(const Progress& progress) const {
+    if (progress_) progress_(progress);
+  }
+
+  RunResult run_or_skip(const Cell& cell) {
+    const WorldRequest request{.scenario = cell.scenario, .consumer = cell.consumer, .kind = cell.spec.ring};
+    auto reason = cannot_run(cell.spec.world, request);
+    if (!reason && cell.spec.world == WorldKind::kernel) {
+      if (!kernel_looked_at_) kernel_missing_ = kernel_is_missing();
+      kernel_looked_at_ = true;
+      reason = kernel_missing_;
+    }
+    if (reason) return {.spec = cell.spec, .outcome = Outcome::skipped, .reason = std::move(*reason)};
+    const ChildOptions child{
+        .hang_timeout_ms = options_.hang_timeout_ms,
+        .tick =
+            [&](std::uint64_t deliveries) {
+              tell({.index = index_, .total = total_, .spec = &cell.spec, .deliveries = deliveries});
+            },
+        .cancelled = [] { return caught_signal != 0; }};
+    return run_in_child(cell.spec, child, [&](ChildScope& scope) { return work_in_child(cell, scope); });
+  }
+
+  const CheckOptions& options_;
+  const ProgressSink& progress_;
+  std::size_t total_;
+  std::size_t index_ = 0;
+  bool kernel_looked_at_ = false;
+  std::optional<std::string> kernel_missing_;
+};
+
+}  // namespace
+
+std::optional<std::string> cannot_run(WorldKind world, const WorldRequest& request) {
+  if (world == WorldKind::model) return std::nullopt;
+  const Scenario& scenario = *request.scenario;
+  if (scenario.faults.lock_fails_percent > 0) return "a kernel cannot be asked to fail its reserve lock";
+  if (scenario.ring.start > farthest_kernel_start) {
+    return fmt::format("a kernel's ring starts at 0 and cannot be brought to position {}", scenario.ring.start);
+  }
+  if (scenario.ring.start > 0 && (request.consumer->needs & RINGSIDE_OWNS_RINGS) != 0) {
+    return "the consumer opens its rings itself, so that they start at 0";
+  }
+  const Workload workload(scenario, request.kind, request.records);
+  if (workload.source_count() + scenario.ring.cpus > real::max_sources) {
+    return fmt::format("it has {} sources, the kernel's producers know {}", workload.source_count(),
+                       real::max_sources - scenario.ring.cpus);
+  }
+  return std::nullopt;
+}
+
+ring::Result<std::vector<RunSpec>> plan_check(const CheckOptions& options) {
+  auto plan = make_plan(options);
+  if (!plan) return tl::unexpected(plan.error());
+  std::vector<RunSpec> specs;
+  for (const Cell& cell : plan->cells) specs.push_back(cell.spec);
+  return specs;
+}
+
+ring::Result<std::vector<RunResult>> run_check(const CheckOptions& options, const ProgressSink& progress) {
+  auto plan = make_plan(options);
+  if (!plan) return tl::unexpected(plan.error());
+  const SignalGuard guard;
+  Runner runner(options, progress, plan->cells.size());
+  std::vector<RunResult> results;
+  for (const Cell& cell : plan->cells) {
+    if (caught_signal != 0) break;
+    results.push_back(runner.run(cell));
+  }
+  // A run that the signal cut short was not judged: it is no result.
+  if (caught_signal != 0 && !results.empty() && results.back().outcome == Outcome::fault) results.pop_back();
+  return results;
+}
+
+ring::Result<std::vector<MutantResult>> run_mutants(const CheckOptions& options, const ProgressSink& progress) {
+  auto catalogue = Catalogue::load("");
+  if (!catalogue) return tl::unexpected(catalogue.error());
+  std::vector<const consumers::Mutant*> mutants;
+  for (const std::string& name : options.consumers) {
+    mutants.push_back(catalogue->find_mutant(name));
+    if (mutants.back() == nullptr) {
+      return ring::error(fmt::format("find mutant \"{}\"", name), "no mutant has that name",
+                         "see `ringside list mutants`");
+    }
+  }
+  if (mutants.empty()) {
+    for (const consumers::Mutant& mutant : consumers::mutants()) mutants.push_back(&mutant);
+  }
+  const SignalGuard guard;
+  Runner runner(options, progress, mutants.size() * options.worlds.size());
+  std::vector<MutantResult> results;
+  for (const consumers::Mutant* mutant : mutants) {
+    auto scenario = find_scenario(std::string(mutant->scenario));
+    if (!scenario) return tl::unexpected(scenario.error());
+    const auto kind = reads(*mutant->consumer, ring::RingKind::perf) ? ring::RingKind::perf : ring::RingKind::ringbuf;
+    for (const WorldKind world : options.worlds) {
+      if (caught_signal != 0) return results;
+      const Cell cell = cell_of(options, world, kind, *scenario, *mutant->consumer);
+      results.push_back({.mutant = mutant->consumer->name, .expected = mutant->expected, .run = runner.run(cell)});
+    }
+  }
+  return results;
+}
+
+int interrupted_by() { return caught_signal; }
+
+}  // namespace ringside::harness

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rings of the running kernel as a world. Stepped, one step is one operation (or one burst) run by a BPF program on the
+// session's own thread: between two steps nothing moves, so that the order of events is the session's, never the
+// clock's. Free, floods run on pinned threads.
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "harness/world.h"
+#include "real/capabilities.h"
+#include "real/epoll_set.h"
+#include "real/inspect.h"
+#include "real/perf_rings.h"
+#include "real/producers.h"
+#include "real/ringbuf.h"
+
+namespace ringside::harness {
+
+namespace {
+
+constexpr std::uint32_t closing_record_bytes = 16;
+constexpr std::size_t most_operations_a_step = 1024;
+
+std::string kernel_release() {
+  utsname name{};
+  uname(&name);
+  return name.release;
+}
+
+/// The rings of either kind, and what writes them.
+struct KernelRings {
+  std::optional<real::RingbufMap> ringbuf;
+  std::optional<real::PerfRings> perf;
+  std::optional<real::Producers> producers;
+  std::vector<std::uint32_t> cpus;  // online, ascending
+
+  ringside_ring_set set() const { return ringbuf ? ringbuf->ring_set() : perf->ring_set(); }
+};
+
+class KernelWorld final : public World {
+ public:
+  KernelWorld(const WorldRequest& request, Workload workload, KernelRings rings)
+      : workload_(std::move(workload)),
+        kernel_(std::move(rings)),
+        scenario_(*request.scenario),
+        kind_(request.kind),
+        set_(kernel_.set()),
+        rings_(set_.rings, set_.rings + set_.ring_count) {
+    set_.wakeup_events = scenario_.ring.wakeup_events;
+    set_.watermark_bytes = scenario_.ring.watermark_bytes;
+  }
+
+  ring::Result<void> prepare(std::uint32_t trigger);
+
+  const ringside_ring_set& rings() const override { return set_; }
+  int adopt(const ringside_ring& ring) override;
+
+  ring::Result<Moved> step(Random& random, std::int64_t now_ns) override;
+  std::optional<std::int64_t> next_event_ns() const override;
+  bool in_burst() const override { return false; }  // a step carries out the whole of it
+
+  ring::Result<void> start() override;
+  bool producers_running() const override { return flood_ && !flood_->done(); }
+  ring::Result<void> join() override { return flood_ ? flood_->join() : ring::Result<void>{}; }
+
+  int wait(std::span<ringside_ready> ready, std::int64_t timeout_ns) override {
+    return epoll_->wait(ready.data(), static_cast<std::uint32_t>(ready.size()), timeout_ns);
+  }
+  int wait_fd(int fd, std::int64_t timeout_ns) override;
+
+  std::uint32_t ring_count() const override { return static_cast<std::uint32_t>(rings_.size()); }
+  const ringside_ring& ring(std::uint32_t index) const override { return rings_[index]; }
+  RingPositions positions(std::uint32_t index) const override {
+    const real::Positions at = real::positions_of(rings_[index]);
+    return {.consumer = at.consumer, .producer = at.producer};
+  }
+  AtHead at_head(std::uint32_t index) const override {
+    if (real::has_deliverable(rings_[index])) return AtHead::committed;
+    return real::head_of(rings_[index]) == real::Head::busy ? AtHead::busy : AtHead::nothing;
+  }
+
+  ring::ProducerLedger ledger() const override { return kernel_.producers->ledger(source_count()); }
+  std::uint64_t reserved_so_far(std::uint32_t source) const override {
+    return kernel_.producers->reserved_so_far(source);
+  }
+  std::uint32_t source_count() const override {
+    return workload_.source_count() + static_cast<std::uint32_t>(closing_rings());
+  }
+  std::vector<std::uint64_t> left() const override;
+  ring::Result<void> flush_losses() override;
+  std::vector<std::string> not_observable() const override { return not_observable_; }
+
+ private:
+  std::size_t closing_rings() const { return kernel_.perf ? kernel_.perf->cpus().size() : 0; }
+  std::uint16_t cpu_id(std::uint16_t index) const {
+    return static_cast<std::uint16_t>(kernel_.cpus[index % kernel_.cpus.size()]);
+  }
+  real::FloodThread flood_thread(std::size_t source) const;
+
+  Workload workload_;
+  KernelRings kernel_;
+  const Scenario& scenario_;
+  const ring::RingKind kind_;
+  ringside_ring_set set_;
+  std::vector<ringside_ring> rings_;  // as opened by us, or as adopted
+  std::optional<real::EpollSet> epoll_;
+  std::optional<real::ScriptProducer> script_;
+  std::optional<real::Flood> flood_;
+  std::vector<std::string> not_observable_;
+};
+
+/// Brings the rings to their start position, then arms the epoll set: before the first record, since adding a perf ring
+/// eats a wake-up that is pending [4.1].
+ring::Result<void> KernelWorld::prepare(std::uint32_t trigger) {
+  if (scenario_.ring.start > 0) {
+    for (const ringside_ring& ring : rings_) {
+      if (auto filled = kernel_.producers->prefill(ring, scenario_.ring.start); !filled) return filled;
+    }
+  }
+  auto epoll = real::EpollSet::create(std::span<const ringside_ring>(rings_), trigger);
+  if (!epoll) return tl::unexpected(epoll.error());
+  epoll_.emplace(std::move(*epoll));
+  auto script = real::ScriptProducer::create(*kernel_.producers);
+  if (!script) return tl::unexpected(script.error());
+  script_.emplace(std::move(*script));
+  if (!scenario_.ring.kernel.empty()) {
+    not_observable_.push_back(fmt::format("runs on {}, whichever kernel version the scenario names", kernel_release()));
+  }
+  return {};
+}
+
+int KernelWorld::adopt(const ringside_ring& ring) {
+  const bool whole = ring.kind == static_cast<std::uint32_t>(kind_) && ring.consumer_page != nullptr &&
+                     ring.data != nullptr && ring.data_size == scenario_.ring.size;
+  if (!whole) return -EINVAL;
+  rings_.push_back(ring);
+  return 0;
+}
+
+/// One source that is due, its next operation; the whole of its burst when it has one.
+ring::Result<Moved> KernelWorld::step(Random& random, std::int64_t now_ns) {
+  std::vector<std::size_t> due;
+  bool due_later = false;
+  for (std::size_t index = 0; index < workload_.sources().size(); ++index) {
+    const SourceWorkload& source = workload_.sources()[index];
+    if (source.done()) continue;
+    if (source.due_ns() <= now_ns) {
+      due.push_back(index);
+    } else {
+      due_later = true;
+    }
+  }
+  if (due.empty()) return due_later ? Moved::waiting : Moved::done;
+  SourceWorkload& source = workload_.sources()[due[random.below(due.size())]];
+  std::vector<ring::Operation> operations;
+  do {
+    operations.push_back(source.take(now_ns));
+    operations.back().cpu = cpu_id(operations.back().cpu);
+    if (operations.size() == most_operations_a_step) {
+      if (auto run = script_->run(operations); !run) return tl::unexpected(run.error());
+      operations.clear();
+    }
+  } while (source.in_burst());
+  if (operations.empty()) return Moved::stepped;
+  if (auto run = script_->run(operations); !run) return tl::unexpected(run.error());
+  return Moved::stepped;
+}
+
+std::optional<std::int64_t> KernelWorld::next_event_ns() const {
+  std::optional<std::int64_t> next;
+  for (const SourceWorkload& source : workload_.sources()) {
+    if (!source.done() && (!next || source.due_ns() < *next)) next = source.due_ns();
+  }
+  return next;
+}
+
+real::FloodThread KernelWorld::flood_thread(std::size_t source) const {
+  const SourcePlan& plan = scenario_.sources[source];
+  return {.cpu = cpu_id(plan.cpu),
+          .source = static_cast<std::uint32_t>(source),
+          .records = workload_.records_of(source),
+          .until_committed = plan.retry,
+          .min_size = plan.size.min,
+          .max_size = plan.size.max,
+          .flags = plan.flags,
+          .force_every = static_cast<std::uint32_t>(plan.force_every),
+          .discard_every = static_cast<std::uint32_t>(plan.discard_every),
+          .by_output = plan.action == ring::Action::output,
+          .yield_after = plan.retry ? 1u : 0u};
+}
+
+ring::Result<void> KernelWorld::start() {
+  std::vector<real::FloodThread> threads;
+  for (std::size_t index = 0; index < scenario_.sources.size(); ++index) threads.push_back(flood_thread(index));
+  auto flood = real::Flood::start(*kernel_.producers, threads);
+  if (!flood) return tl::unexpected(flood.error());
+  flood_.emplace(std::move(*flood));
+  return {};
+}
+
+int KernelWorld::wait_fd(int fd, std::int64_t timeout_ns) {
+  pollfd waited{.fd = fd, .events = POLLIN, .revents = 0};
+  const timespec timeout{.tv_sec = timeout_ns / 1'000'000'000, .tv_nsec = timeout_ns % 1'000'000'000};
+  const int count = ppoll(&waited, 1, &timeout, nullptr);
+  return count < 0 ? -errno : count;
+}
+
+std::vector<std::uint64_t> KernelWorld::left() const {
+  real::Left sum;
+  for (const ringside_ring& ring : rings_) sum += real::left_in(ring, source_count());
+  return sum.by_source;
+}
+
+ring::Result<void> KernelWorld::flush_losses() {
+  std::vector<ring::Operation> operations;
+  for (std::size_t index = 0; index < closing_rings(); ++index) {
+    operations.push_back({.action = ring::Action::output,
+                          .source = static_cast<std::uint16_t>(workload_.source_count() + index),
+                          .cpu = static_cast<std::uint16_t>(kernel_.perf->cpus()[index]),
+                          .size = closing_record_bytes});
+  }
+  if (operations.empty()) return {};
+  if (auto run = script_->run(operations); !run) return tl::unexpected(run.error());
+  return {};
+}
+
+ring::Result<void> open_ringbuf(const Scenario& scenario, const real::ProducersOptions& limits, KernelRings& rings) {
+  auto ringbuf = real::RingbufMap::create(scenario.ring.size);
+  if (!ringbuf) return tl::unexpected(ringbuf.error());
+  rings.ringbuf.emplace(std::move(*ringbuf));
+  auto producers = real::Producers::load(*rings.ringbuf, limits);
+  if (!producers) return tl::unexpected(producers.error());
+  rings.producers.emplace(std::move(*producers));
+  return {};
+}
+
+ring::Result<void> open_perf(const Scenario& scenario, bool consumer_owns_rings, const real::ProducersOptions& limits,
+                             KernelRings& rings) {
+  const real::PerfOptions options{
+      .cpus = {},
+      .data_pages = static_cast<std::uint32_t>(scenario.ring.size / static_cast<std::uint64_t>(getpagesize())),
+      .wakeup_events = scenario.ring.wakeup_events,
+      .watermark_bytes = scenario.ring.watermark_bytes};
+  auto perf = consumer_owns_rings ? real::PerfRings::map_only(options) : real::PerfRings::create(options);
+  if (!perf) return tl::unexpected(perf.error());
+  rings.perf.emplace(std::move(*perf));
+  auto producers = real::Producers::load(*rings.perf, limits);
+  if (!producers) return tl::unexpected(producers.error());
+  rings.producers.emplace(std::move(*producers));
+  return {};
+}
+
+}  // namespace
+
+ring::Result<std::unique_ptr<World>> make_kernel_world(const WorldRequest& request) {
+  const Scenario& scenario = *request.scenario;
+  Workload workload(scenario, request.kind, request.records);
+  auto cpus = real::online_cpus();
+  if (!cpus) return tl::unexpected(cpus.error());
+  KernelRings rings;
+  rings.cpus = std::move(*cpus);
+  const real::ProducersOptions limits{
+      .max_record_bytes = 0,
+      .max_concurrent = static_cast<std::uint32_t>(scenario.sources.size() + rings.cpus.size() + 8)};
+  const bool owns = (request.consumer->needs & RINGSIDE_OWNS_RINGS) != 0;
+  auto opened = request.kind == ring::RingKind::ringbuf ? open_ringbuf(scenario, limits, rings)
+                                                        : open_perf(scenario, owns, limits, rings);
+  if (!opened) return tl::unexpected(opened.error());
+  auto world = std::make_unique<KernelWorld>(request, std::move(workload), std::move(rings));
+  if (auto ready = world->prepare(request.consumer->trigger); !ready) return tl::unexpected(ready.error());
+  return world;
+}
+
+}  // namespace ringside::harness
