@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Test support: the consumer contract as C sees it, for a comparison with what C++ sees. */
+#ifndef RINGSIDE_RING_CONSUMER_ABI_H
+#define RINGSIDE_RING_CONSUMER_ABI_H
+
+#include <stddef.h>
+
+#include "ring/consumer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Sizes and offsets in bytes. */
+struct ringside_c_layout {
+  size_t ring_size;
+  size_t ring_data;
+  size_t ring_set_size;
+  size_t record_size;
+  size_t record_token;
+  size_t ready_size;
+  size_t host_size;
+  size_t host_adopt;
+  size_t consumer_size;
+  size_t consumer_close;
+};
+
+struct ringside_c_layout ringside_layout_in_c(void);
+
+/* A consumer that is written in C and has no `release`. */
+const struct ringside_consumer* ringside_c_consumer(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RINGSIDE_RING_CONSUMER_ABI_H */

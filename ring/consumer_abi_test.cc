@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ring/consumer_abi.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+TEST(ConsumerContract, LaysOutTheSameInCAndInCpp) {
+  const ringside_c_layout c = ringside_layout_in_c();
+  EXPECT_EQ(c.ring_size, sizeof(ringside_ring));
+  EXPECT_EQ(c.ring_data, offsetof(ringside_ring, data));
+  EXPECT_EQ(c.ring_set_size, sizeof(ringside_ring_set));
+  EXPECT_EQ(c.record_size, sizeof(ringside_record));
+  EXPECT_EQ(c.record_token, offsetof(ringside_record, token));
+  EXPECT_EQ(c.ready_size, sizeof(ringside_ready));
+  EXPECT_EQ(c.host_size, sizeof(ringside_host));
+  EXPECT_EQ(c.host_adopt, offsetof(ringside_host, adopt));
+  EXPECT_EQ(c.consumer_size, sizeof(ringside_consumer));
+  EXPECT_EQ(c.consumer_close, offsetof(ringside_consumer, close));
+}
+
+TEST(ConsumerContract, AConsumerWrittenInCIsCalledFromCpp) {
+  const ringside_consumer* consumer = ringside_c_consumer();
+  ASSERT_EQ(consumer->abi_version, RINGSIDE_CONSUMER_ABI);
+  EXPECT_EQ(consumer->struct_size, sizeof(ringside_consumer));
+  EXPECT_EQ(consumer->release, nullptr);
+  ringside_ring_set rings{};
+  void* state = nullptr;
+  EXPECT_EQ(consumer->open(&rings, nullptr, &state), -22);
+  rings.ring_count = 1;
+  EXPECT_EQ(consumer->open(&rings, nullptr, &state), 0);
+  EXPECT_EQ(consumer->drain(state, 7), 7);
+  EXPECT_EQ(consumer->wait(state, 0), RINGSIDE_WAIT_TIMEOUT);
+  EXPECT_EQ(consumer->wait(state, -1), RINGSIDE_WAIT_READY);
+  consumer->close(state);
+}
+
+}  // namespace
