@@ -67,7 +67,7 @@ enum class Trigger : std::uint8_t { level = RINGSIDE_LEVEL, edge = RINGSIDE_EDGE
 /// One epoll set. Thread-safe. Sources must outlive it.
 class Epoll {
  public:
-  Epoll() = default;
+  Epoll();
   ~Epoll();
   Epoll(const Epoll&) = delete;
   Epoll& operator=(const Epoll&) = delete;

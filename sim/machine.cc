@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The machine's face: its rings, readiness and what happened. How operations advance is in machine_step.cc.
+#include "sim/machine.h"
+
+#include <cassert>
+#include <cerrno>
+#include <utility>
+
+#include "sim/machine_state.h"
+
+namespace ringside::sim {
+
+using ring::Result;
+
+namespace {
+
+constexpr std::uint32_t most_cpus = 1024;
+constexpr std::uint32_t most_sources = 65536;
+
+Result<void> check(const MachineOptions& options) {
+  if (options.cpus == 0 || options.cpus > most_cpus) {
+    return ring::error("build a machine of " + std::to_string(options.cpus) + " CPUs", "that many are not modelled",
+                       "use 1 to " + std::to_string(most_cpus));
+  }
+  if (options.sources == 0 || options.sources > most_sources) {
+    return ring::error("build a machine of " + std::to_string(options.sources) + " sources",
+                       "a record has 16 bits for its source", "use 1 to " + std::to_string(most_sources));
+  }
+  const auto& hup_ring = options.faults.hup_ring;
+  const std::uint32_t rings = options.kind == ring::RingKind::ringbuf ? 1 : options.cpus;
+  if (hup_ring && *hup_ring >= rings) {
+    return ring::error("plan HUP on ring " + std::to_string(*hup_ring), "there is no such ring",
+                       "use 0 to " + std::to_string(rings - 1));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<RingbufModel>> create_ringbuf(const MachineOptions& options) {
+  return RingbufModel::create({.data_size = options.data_size,
+                               .start_position = options.start_position,
+                               .kernel = options.kernel,
+                               .user_mapping = options.user_mapping});
+}
+
+Result<std::unique_ptr<PerfRingModel>> create_perf(const MachineOptions& options, std::uint32_t cpu) {
+  PerfRingOptions perf;
+  perf.data_size = options.data_size;
+  perf.start_position = options.start_position;
+  perf.attr.watermark = options.watermark_bytes != 0;
+  perf.attr.wakeup_watermark = options.watermark_bytes;
+  perf.attr.wakeup_events = options.wakeup_events;
+  perf.event_id = cpu + 1;
+  perf.user_mapping = options.user_mapping;
+  return PerfRingModel::create(perf);
+}
+
+}  // namespace
+
+Machine::Machine(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Machine::~Machine() = default;
+
+Result<std::unique_ptr<Machine>> Machine::create(const MachineOptions& options) {
+  if (const auto checked = check(options); !checked) return tl::make_unexpected(checked.error());
+  auto state = std::make_unique<State>(options);
+  state->rules = ringbuf_rules(options.kernel);
+  state->sources = std::make_unique<SourceState[]>(options.sources);
+  for (std::uint32_t cpu = 0; cpu < options.cpus; ++cpu) {
+    state->cpus.push_back(std::make_unique<Cpu>(options.seed + cpu + 1));
+  }
+  if (options.kind == ring::RingKind::ringbuf) {
+    auto ring = create_ringbuf(options);
+    if (!ring) return tl::make_unexpected(ring.error());
+    state->ringbuf = std::move(*ring);
+    state->journals.emplace_back(options.data_size);
+  } else {
+    for (std::uint32_t cpu = 0; cpu < options.cpus; ++cpu) {
+      auto ring = create_perf(options, cpu);
+      if (!ring) return tl::make_unexpected(ring.error());
+      state->perf.push_back(std::move(*ring));
+      state->journals.emplace_back(options.data_size);
+    }
+  }
+  for (const SourceJournal& journal : state->journals) {
+    if (!journal.valid()) return ring::errno_error("keep the journal of a model ring", ENOMEM, "use a smaller ring");
+  }
+  return std::unique_ptr<Machine>(new Machine(std::move(state)));
+}
+
+// The rings.
+
+std::uint32_t Machine::cpu_count() const { return state_->options.cpus; }
+
+std::uint32_t Machine::ring_count() const { return static_cast<std::uint32_t>(state_->journals.size()); }
+
+ringside_ring Machine::user_view(std::uint32_t ring) const {
+  assert(ring < ring_count());
+  ringside_ring view{};
+  view.fd = -1;
+  view.page_size = page_size_bytes();
+  view.data_size = state_->options.data_size;
+  if (state_->ringbuf) {
+    const RingbufMemory& memory = state_->ringbuf->memory();
+    view.kind = RINGSIDE_RINGBUF;
+    view.cpu = -1;
+    view.consumer_page = memory.user_consumer_page();
+    view.producer_page = memory.user_producer_page();
+    view.data = memory.user_data();
+  } else {
+    const PerfMemory& memory = state_->perf[ring]->memory();
+    view.kind = RINGSIDE_PERF;
+    view.cpu = static_cast<std::int32_t>(ring);
+    view.consumer_page = memory.user_control_page();
+    view.data = memory.user_data();
+  }
+  return view;
+}
+
+RingbufModel& Machine::ringbuf() {
+  assert(state_->ringbuf);
+  return *state_->ringbuf;
+}
+
+PerfRingModel& Machine::perf(std::uint32_t ring) {
+  assert(ring < state_->perf.size());
+  return *state_->perf[ring];
+}
+
+std::optional<std::string> Machine::describe(const void* address) const {
+  for (std::uint32_t ring = 0; ring < ring_count(); ++ring) {
+    const std::optional<Place> place =
+        state_->ringbuf ? state_->ringbuf->memory().locate(address) : state_->perf[ring]->memory().locate(address);
+    if (place) return "ring " + std::to_string(ring) + ": " + sim::describe(*place);
+  }
+  return std::nullopt;
+}
+
+// Readiness.
+
+Result<void> Machine::arm(Trigger trigger) {
+  for (std::uint32_t ring = 0; ring < ring_count(); ++ring) {
+    if (const auto added = state_->epoll.add(state_->poll_source(ring), trigger, ring); !added) return added;
+  }
+  return {};
+}
+
+Epoll& Machine::epoll() { return state_->epoll; }
+
+std::optional<int> Machine::begin_wait(std::span<ringside_ready> ready) {
+  const FaultPlan& faults = state_->options.faults;
+  const std::lock_guard guard(state_->wait_mutex);
+  const std::uint64_t wait = ++state_->waits_begun;
+  if (faults.eintr_every != 0 && wait % faults.eintr_every == 0) return -EINTR;
+  if (faults.spurious_every != 0 && wait % faults.spurious_every == 0 && !ready.empty()) {
+    ready[0] = {state_->wait_random.below(ring_count()), RINGSIDE_POLLIN};
+    return 1;
+  }
+  return std::nullopt;
+}
+
+int Machine::wait_blocking(std::span<ringside_ready> ready, std::int64_t timeout_ns) {
+  if (const std::optional<int> early = begin_wait(ready)) return *early;
+  return state_->epoll.wait(ready, timeout_ns);
+}
+
+void Machine::cancel_waits() { state_->epoll.cancel(); }
+
+void Machine::hang_up(std::uint32_t ring) {
+  assert(ring < ring_count());
+  if (state_->ringbuf) {
+    state_->ringbuf->hang_up();
+  } else {
+    state_->perf[ring]->hang_up();
+  }
+}
+
+VirtualClock& Machine::clock() { return state_->clock; }
+
+// What happened.
+
+int Machine::last_result(std::uint32_t cpu) const { return state_->cpus[cpu]->last_result; }
+
+std::uint64_t Machine::operations_ended() const { return state_->operations_ended(); }
+
+ring::ProducerLedger Machine::ledger() const {
+  ring::ProducerLedger ledger;
+  for (std::uint32_t source = 0; source < state_->options.sources; ++source) {
+    ledger.sources.push_back(state_->sources[source].ledger);
+  }
+  ledger.unreported_losses.resize(ring_count());
+  for (std::uint32_t ring = 0; ring < state_->perf.size(); ++ring) {
+    ledger.unreported_losses[ring] = state_->perf[ring]->state().lost;
+  }
+  return ledger;
+}
+
+std::uint64_t Machine::reserved_so_far(std::uint32_t source) const {
+  assert(source < state_->options.sources);
+  return state_->sources[source].next_committed();
+}
+
+bool Machine::deliverable(std::uint32_t ring) const {
+  return state_->ringbuf ? state_->ringbuf->deliverable() : state_->perf[ring]->deliverable();
+}
+
+bool Machine::any_deliverable() const {
+  for (std::uint32_t ring = 0; ring < ring_count(); ++ring) {
+    if (deliverable(ring)) return true;
+  }
+  return false;
+}
+
+std::vector<std::uint64_t> Machine::records_left() const {
+  std::vector<std::uint64_t> left(state_->options.sources);
+  if (state_->ringbuf) {
+    state_->ringbuf->visit_unread([&](std::uint64_t position, std::uint32_t header) {
+      if (ring::ringbuf::is_busy(header) || ring::ringbuf::is_discarded(header)) return;
+      ++left[state_->journals[0].source_at(position)];
+    });
+  }
+  for (std::uint32_t ring = 0; ring < state_->perf.size(); ++ring) {
+    state_->perf[ring]->visit_unread([&](std::uint64_t position, const ring::perf::RecordHeader& header) {
+      if (header.type == ring::perf::type_sample) ++left[state_->journals[ring].source_at(position)];
+    });
+  }
+  return left;
+}
+
+std::uint64_t Machine::wakeups(std::uint32_t ring) const { return state_->poll_source(ring).wait_queue().wakeups(); }
+
+}  // namespace ringside::sim

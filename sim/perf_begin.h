@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The start of a perf output, one step at a time: counting itself in, finding the space, moving head
+// (KERNEL-RINGS 2.4).
+//
+// Only interrupts of the same CPU are concurrent with these steps, and each of them ends before the interrupted one
+// goes on; so the ring's private words are plain, and only data_tail, which the user writes, is an atomic access.
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+
+#include "sim/memory.h"
+#include "sim/perf_state.h"
+
+namespace ringside::sim {
+
+enum class PerfBegin : std::uint8_t {
+  reserved,  ///< the space is there; end with PerfOutputEnd
+  refused,   ///< -ENOSPC before anything was touched (paused): nothing to end
+  lost,      ///< -ENOSPC for want of space, counted: end with PerfOutputEnd all the same
+};
+
+template <class Memory>
+class PerfOutputBegin {
+ public:
+  /// `size`: bytes of the record as its header will say them.
+  PerfOutputBegin(PerfRingState& ring, PerfEventState& event, std::uint64_t size)
+      : ring_(&ring), event_(&event), size_(size) {}
+
+  StepResult step() {
+    switch (phase_) {
+      case Phase::enter:
+        return enter();
+      case Phase::nest:
+        ring_->nest += 1;  // 2.4.4
+        return go(Phase::stamp);
+      case Phase::stamp:
+        wakeup_before_ = ring_->wakeup;
+        return go(Phase::head);
+      case Phase::head:
+        head_ = ring_->head;
+        return go(Phase::tail);
+      case Phase::tail:
+        return read_tail();
+      case Phase::claim:
+        return claim();
+      case Phase::lose:
+        return lose();
+      case Phase::watermark:
+        return test_watermark();
+      case Phase::done:
+        break;
+    }
+    assert(!"a step after the last one");
+    return StepResult::done;
+  }
+
+  void run() {
+    while (step() != StepResult::done) {
+    }
+  }
+
+  PerfBegin result() const { return result_; }
+  /// 2.4.7: where the first byte goes.
+  std::uint64_t position() const { return ring_->backward ? next_head_ : head_; }
+  /// A LOST record is to be written first.
+  bool announces_loss() const { return announces_loss_; }
+  /// The wake-up counter as it stood at the start, for the end (2.6.3).
+  std::uint64_t wakeup_before() const { return wakeup_before_; }
+
+ private:
+  enum class Phase : std::uint8_t { enter, nest, stamp, head, tail, claim, lose, watermark, done };
+
+  StepResult enter() {
+    if (ring_->paused) {  // 2.4.2
+      ring_->lost += 1;
+      event_->lost_samples += 1;
+      result_ = PerfBegin::refused;
+      return finish();
+    }
+    announces_loss_ = ring_->lost != 0;  // 2.4.3: sampled here, whatever an interrupt does to it until it is written
+    if (announces_loss_) {
+      size_ += ring::perf::lost_bytes;
+      if (event_->attr.sample_id_all) size_ += id_trailer_bytes(event_->attr.sample_type);
+    }
+    return go(Phase::nest);
+  }
+
+  StepResult read_tail() {
+    // 5.2 A: relaxed; that the stores of the data come after is the control dependency on the space test. Pairs with
+    // the consumer's release of data_tail (D).
+    tail_ = Memory::load_relaxed(ring_->data_tail);
+    const std::uint64_t free = (ring_->backward ? head_ - tail_ - 1 : tail_ - head_ - 1) & ring_->mask();
+    return go(!ring_->overwrite && free < size_ ? Phase::lose : Phase::claim);
+  }
+
+  StepResult claim() {
+    // 2.4.5: a compare-and-swap that fails only when an interrupt of this CPU moved head since it was read.
+    if (ring_->head != head_) return go(Phase::head);
+    next_head_ = ring_->backward ? head_ - size_ : head_ + size_;
+    ring_->head = next_head_;
+    return go(Phase::watermark);
+  }
+
+  StepResult lose() {
+    ring_->lost += 1;
+    event_->lost_samples += 1;
+    result_ = PerfBegin::lost;
+    return finish();
+  }
+
+  StepResult test_watermark() {
+    // 2.4.6: strict, unsigned, and one watermark a record however large the record is.
+    const std::uint64_t produced = ring_->backward ? 0 - next_head_ : next_head_;
+    if (produced - ring_->wakeup > ring_->watermark) ring_->wakeup += ring_->watermark;
+    return finish();
+  }
+
+  StepResult go(Phase phase) {
+    phase_ = phase;
+    return StepResult::more;
+  }
+  StepResult finish() {
+    phase_ = Phase::done;
+    return StepResult::done;
+  }
+
+  PerfRingState* ring_;
+  PerfEventState* event_;
+  std::uint64_t size_;
+  std::uint64_t head_ = 0;
+  std::uint64_t tail_ = 0;
+  std::uint64_t next_head_ = 0;
+  std::uint64_t wakeup_before_ = 0;
+  Phase phase_ = Phase::enter;
+  PerfBegin result_ = PerfBegin::reserved;
+  bool announces_loss_ = false;
+};
+
+}  // namespace ringside::sim

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One perf output from its start to its end, one step at a time: space, LOST record, header, fields, payload, counting,
+// publishing (KERNEL-RINGS 2.4 to 2.9).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+
+#include "ring/layout.h"
+#include "sim/memory.h"
+#include "sim/perf_begin.h"
+#include "sim/perf_end.h"
+#include "sim/perf_state.h"
+
+namespace ringside::sim {
+
+/// The values of a sample's fields other than its payload.
+struct PerfSampleValues {
+  std::uint64_t ip = 0;
+  std::uint32_t pid = 0;
+  std::uint32_t tid = 0;
+  std::uint64_t time_ns = 0;
+  std::uint64_t addr = 0;
+  std::uint32_t cpu = 0;
+  std::uint64_t period = 1;
+};
+
+/// What one output writes. `payload` must stay valid until the output has ended.
+struct PerfRecord {
+  std::uint32_t type = ring::perf::type_sample;
+  std::uint16_t misc = 1;              ///< cpu mode: 1 kernel, 2 user
+  std::span<const std::byte> payload;  ///< samples: the raw data; others: the body, a multiple of 8 bytes
+  PerfSampleValues values;
+  std::optional<std::uint16_t> false_size;  ///< a fault: what header.size says instead of the truth
+};
+
+/// A few little-endian fields put together before they are copied into the ring.
+class PerfFields {
+ public:
+  template <class T>
+  void put(T value) {
+    assert(size_ + sizeof(value) <= bytes_.size());
+    std::memcpy(bytes_.data() + size_, &value, sizeof(value));
+    size_ += sizeof(value);
+  }
+  void clear() { size_ = 0; }
+  std::span<const std::byte> bytes() const { return {bytes_.data(), size_}; }
+
+ private:
+  std::array<std::byte, 88> bytes_;  // header, nine fields and raw_size at most
+  std::size_t size_ = 0;
+};
+
+/// The fields of a sample before RAW [2.8].
+inline void put_sample_fields(PerfFields& out, const PerfEventState& event, const PerfSampleValues& values) {
+  const std::uint64_t type = event.attr.sample_type;
+  if ((type & sample_identifier) != 0) out.put(event.id);
+  if ((type & sample_ip) != 0) out.put(values.ip);
+  if ((type & sample_tid) != 0) out.put(values.pid), out.put(values.tid);
+  if ((type & sample_time) != 0) out.put(values.time_ns);
+  if ((type & sample_addr) != 0) out.put(values.addr);
+  if ((type & sample_id) != 0) out.put(event.id);
+  if ((type & sample_stream_id) != 0) out.put(event.id);
+  if ((type & sample_cpu) != 0) out.put(values.cpu), out.put(std::uint32_t{0});
+  if ((type & sample_period) != 0) out.put(values.period);
+}
+
+/// The id trailer of any other record [2.7].
+inline void put_id_trailer(PerfFields& out, const PerfEventState& event, const PerfSampleValues& values) {
+  const std::uint64_t type = event.attr.sample_type;
+  if ((type & sample_tid) != 0) out.put(values.pid), out.put(values.tid);
+  if ((type & sample_time) != 0) out.put(values.time_ns);
+  if ((type & sample_id) != 0) out.put(event.id);
+  if ((type & sample_stream_id) != 0) out.put(event.id);
+  if ((type & sample_cpu) != 0) out.put(values.cpu), out.put(std::uint32_t{0});
+  if ((type & sample_identifier) != 0) out.put(event.id);
+}
+
+template <class Memory>
+class PerfOutput {
+ public:
+  PerfOutput(PerfRingState& ring, PerfEventState& event, const PerfRecord& record)
+      : ring_(&ring),
+        event_(&event),
+        record_(record),
+        total_(total_bytes(event, record)),
+        // 2.8: only 16 bits of the size are reserved; all of the record is written nevertheless.
+        begin_(ring, event, static_cast<std::uint16_t>(total_)),
+        end_(ring, 0) {}
+  // Points into itself while it copies.
+  PerfOutput(const PerfOutput&) = delete;
+  PerfOutput& operator=(const PerfOutput&) = delete;
+
+  StepResult step() {
+    switch (phase_) {
+      case Phase::begin:
+        return begin();
+      case Phase::lost_record:
+        return copy(Phase::header);
+      case Phase::header:
+        return copy(Phase::payload);
+      case Phase::payload:
+        return copy(Phase::trailer);
+      case Phase::trailer:
+        return copy(Phase::count);
+      case Phase::count:
+        return count();
+      case Phase::end:
+        return end();
+      case Phase::done:
+        break;
+    }
+    assert(!"a step after the last one");
+    return StepResult::done;
+  }
+
+  void run() {
+    while (step() != StepResult::done) {
+    }
+  }
+
+  /// After the last step: 0 or -ENOSPC.
+  int result() const { return result_; }
+  /// After the last step: the event's irq-work is to be queued.
+  bool wants_wakeup() const { return end_.wants_wakeup(); }
+  /// The record is written; the steps from here on count and publish it.
+  bool about_to_publish() const { return phase_ == Phase::count; }
+  /// Where the record's header stands: after the LOST record, if there is one. Valid once written.
+  std::uint64_t position() const { return position_; }
+
+ private:
+  enum class Phase : std::uint8_t { begin, lost_record, header, payload, trailer, count, end, done };
+
+  bool is_sample() const { return record_.type == ring::perf::type_sample; }
+
+  static std::uint64_t total_bytes(const PerfEventState& event, const PerfRecord& record) {
+    if (record.type != ring::perf::type_sample) {
+      assert(record.payload.size() % 8 == 0);
+      return ring::perf::header_bytes + record.payload.size() +
+             (event.attr.sample_id_all ? id_trailer_bytes(event.attr.sample_type) : 0);
+    }
+    PerfFields fields;
+    put_sample_fields(fields, event, record.values);
+    const bool raw = (event.attr.sample_type & sample_raw) != 0;
+    return ring::perf::header_bytes + fields.bytes().size() + (raw ? ring::round_up_8(record.payload.size() + 4) : 0);
+  }
+
+  StepResult begin() {
+    if (begin_.step() != StepResult::done) return StepResult::more;
+    if (begin_.result() == PerfBegin::refused) {
+      result_ = -ENOSPC;
+      return finish();
+    }
+    end_ = PerfOutputEnd<Memory>(*ring_, begin_.wakeup_before());
+    if (begin_.result() == PerfBegin::lost) {
+      result_ = -ENOSPC;
+      return go(Phase::end);
+    }
+    cursor_ = begin_.position();
+    prepare(begin_.announces_loss() ? Phase::lost_record : Phase::header);
+    return StepResult::more;
+  }
+
+  // Lays out the bytes of a phase; an empty one is passed over.
+  void prepare(Phase phase) {
+    fields_.clear();
+    rest_ = {};
+    switch (phase) {
+      case Phase::lost_record:
+        put_lost_record();
+        break;
+      case Phase::header:
+        position_ = cursor_;
+        put_header();
+        break;
+      case Phase::payload:
+        if (!is_sample() || (event_->attr.sample_type & sample_raw) != 0) rest_ = record_.payload;
+        break;
+      case Phase::trailer:
+        if (!is_sample() && event_->attr.sample_id_all) put_id_trailer(fields_, *event_, record_.values);
+        break;
+      default:
+        break;
+    }
+    if (!fields_.bytes().empty()) rest_ = fields_.bytes();
+    phase_ = phase;
+    if (rest_.empty() && phase == Phase::payload) prepare(Phase::trailer);
+    if (rest_.empty() && phase == Phase::trailer) phase_ = Phase::count;
+  }
+
+  void put_lost_record() {
+    const bool trailer = event_->attr.sample_id_all;
+    const std::uint64_t bytes = ring::perf::lost_bytes + (trailer ? id_trailer_bytes(event_->attr.sample_type) : 0);
+    fields_.put(ring::perf::RecordHeader{ring::perf::type_lost, 0, static_cast<std::uint16_t>(bytes)});
+    fields_.put(event_->id);  // 2.7: of the event that writes now, not of the losers
+    fields_.put(ring_->lost);
+    ring_->lost = 0;  // exchanged: what is lost from here on is the next LOST record's
+    if (trailer) put_id_trailer(fields_, *event_, record_.values);
+  }
+
+  void put_header() {
+    const auto size = record_.false_size.value_or(static_cast<std::uint16_t>(total_));
+    fields_.put(ring::perf::RecordHeader{record_.type, record_.misc, size});
+    if (!is_sample()) return;
+    put_sample_fields(fields_, *event_, record_.values);
+    if ((event_->attr.sample_type & sample_raw) != 0) {
+      fields_.put(static_cast<std::uint32_t>(ring::perf::raw_size(record_.payload.size())));
+    }
+  }
+
+  // 2.5: in order, page by page, one page's part a step. Padding is passed over and keeps what an earlier lap left.
+  StepResult copy(Phase next) {
+    const std::uint64_t offset = cursor_ & ring_->mask();
+    const std::size_t part = std::min<std::size_t>(rest_.size(), ring_->page_size - offset % ring_->page_size);
+    Memory::write_bytes(ring_->data + offset, rest_.data(), part);
+    cursor_ += part;
+    rest_ = rest_.subspan(part);
+    if (rest_.empty()) prepare(next);
+    return StepResult::more;
+  }
+
+  StepResult count() {
+    // 2.9: samples only, by the attr of the event that writes; the comparison is one of ints.
+    const PerfAttr& attr = event_->attr;
+    if (is_sample() && !attr.watermark && attr.wakeup_events != 0) {
+      const auto wakeup_events = static_cast<std::int32_t>(attr.wakeup_events);
+      ring_->events += 1;
+      if (static_cast<std::int32_t>(ring_->events) >= wakeup_events) {
+        ring_->events -= wakeup_events;
+        ring_->wakeup += 1;
+      }
+    }
+    return go(Phase::end);
+  }
+
+  StepResult end() { return end_.step() == StepResult::done ? finish() : StepResult::more; }
+
+  StepResult go(Phase phase) {
+    phase_ = phase;
+    return StepResult::more;
+  }
+  StepResult finish() {
+    phase_ = Phase::done;
+    return StepResult::done;
+  }
+
+  PerfRingState* ring_;
+  PerfEventState* event_;
+  PerfRecord record_;
+  std::uint64_t total_;
+  PerfOutputBegin<Memory> begin_;
+  PerfOutputEnd<Memory> end_;
+  PerfFields fields_;
+  std::span<const std::byte> rest_;
+  std::uint64_t cursor_ = 0;
+  std::uint64_t position_ = 0;
+  Phase phase_ = Phase::begin;
+  int result_ = 0;
+};
+
+}  // namespace ringside::sim

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/perf_production.h"
+
+#include <cassert>
+#include <cerrno>
+
+#include "ring/record.h"
+
+namespace ringside::sim {
+
+namespace {
+
+// Puts the payload together. One that cannot be read back carries the number of no committed record.
+PerfRecord compose(SourceState& source, const ring::Operation& operation, bool malformed,
+                   std::optional<std::uint16_t> false_size, const PerfSampleValues& values, Scratch& scratch) {
+  scratch.resize(operation.size);
+  if (operation.size > 0) {
+    const auto state = malformed ? ring::RecordState::draft : ring::RecordState::committed;
+    const std::uint64_t sequence = malformed ? source.next_draft++ : source.next_committed();
+    ring::write_record(scratch, {operation.source, state, operation.size, sequence});
+  }
+  PerfRecord record;
+  record.payload = scratch;
+  record.values = values;
+  record.false_size = false_size;
+  return record;
+}
+
+}  // namespace
+
+PerfProduction::PerfProduction(PerfRingModel& ring, SourceJournal& journal, SourceState& source,
+                               const ring::Operation& operation, std::uint32_t level,
+                               std::optional<std::uint16_t> false_size, const PerfSampleValues& values,
+                               Scratch& scratch)
+    : journal_(&journal),
+      source_(&source),
+      operation_(operation),
+      output_(ring.state(), ring.event(),
+              compose(source, operation, operation.size > ring::perf::max_payload, false_size, values, scratch)),
+      busy_(level >= perf_output_levels),
+      malformed_(operation.size > ring::perf::max_payload) {
+  assert(operation.action == ring::Action::output && "perf rings take output only");
+  ++source.ledger.attempts;
+}
+
+StepResult PerfProduction::step() {
+  if (busy_) {
+    source_->fail(EBUSY);
+    result_ = -EBUSY;
+    return StepResult::done;
+  }
+  if (output_.about_to_publish()) {
+    journal_->note(output_.position(), operation_.source);
+    if (!malformed_ && operation_.size > 0) source_->begin_commit();
+  }
+  const StepResult taken = output_.step();
+  if (taken == StepResult::done) close_books();
+  return taken;
+}
+
+void PerfProduction::close_books() {
+  result_ = output_.result();
+  if (result_ != 0) return source_->fail(-result_);
+  if (malformed_) {
+    ++source_->ledger.malformed;
+    return;
+  }
+  ++source_->ledger.committed;
+  if (operation_.size == 0) ++source_->ledger.empty;
+}
+
+}  // namespace ringside::sim
