@@ -148,10 +148,15 @@ static __always_inline __u32 drawn_size(const struct ringside_slot* slot, __u64 
   return min_size + (__u32)((drawn * (max_size - min_size + 1ull)) >> 32);
 }
 
+/* Attempts that did not fail. */
+static __always_inline __u64 records_done(const struct ringside_counters* counters) {
+  return counters->committed + counters->discarded + counters->malformed;
+}
+
 /* Whether a flood is to end before its next record, and why; RINGSIDE_FLOOD_BATCH to go on. */
 static __always_inline int flood_end(const struct ringside_slot* slot, const struct ringside_counters* counters,
                                      __u32 failures) {
-  __u64 reached = slot->goal_kind == RINGSIDE_GOAL_ATTEMPTED ? counters->attempts : counters->committed;
+  __u64 reached = slot->goal_kind == RINGSIDE_GOAL_ATTEMPTED ? counters->attempts : records_done(counters);
   if (reached >= slot->goal) return RINGSIDE_FLOOD_GOAL;
   if (slot->give_up && failures >= slot->give_up) return RINGSIDE_FLOOD_FULL;
   return READ_NOW(slot->command) == RINGSIDE_STOP ? RINGSIDE_FLOOD_STOPPED : RINGSIDE_FLOOD_BATCH;

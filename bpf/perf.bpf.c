@@ -113,7 +113,7 @@ int flood(struct bpf_raw_tracepoint_args* ctx) {
                         .counters = counters_of(slot->source),
                         .buffer = scratch_buffer(index + SCRATCH_SLOT_0)};
   if (!flood.buffer) return -EINVAL;
-  flood.ordinal = flood.counters->committed + flood.counters->malformed;
+  flood.ordinal = records_done(flood.counters);
   flood.end = flood_end(slot, flood.counters, 0);
   if (flood.end == RINGSIDE_FLOOD_BATCH) bpf_loop(slot->batch, flood_step, &flood, 0);
   return flood.end;

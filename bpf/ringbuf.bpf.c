@@ -205,7 +205,7 @@ static __always_inline int begin_flood(struct flood* flood, __u64 slot) {
   flood->counters = counters_of(flood->slot->source);
   flood->buffer = scratch_buffer(slot + SCRATCH_SLOT_0);
   if (!flood->buffer) return -EINVAL;
-  flood->ordinal = flood->counters->committed + flood->counters->discarded;
+  flood->ordinal = records_done(flood->counters);
   flood->failures = 0;
   flood->end = flood_end(flood->slot, flood->counters, 0);
   return 0;

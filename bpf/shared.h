@@ -60,7 +60,8 @@ enum ringside_flood_end {
   RINGSIDE_FLOOD_STOPPED = 3, /* `command` was set */
 };
 
-enum ringside_flood_goal { RINGSIDE_GOAL_COMMITTED = 0, RINGSIDE_GOAL_ATTEMPTED = 1 };
+/* What `goal` counts: attempts that did not fail, or all. */
+enum ringside_flood_goal { RINGSIDE_GOAL_DONE = 0, RINGSIDE_GOAL_ATTEMPTED = 1 };
 
 /* Commands of user space to a running program. */
 enum ringside_command {
@@ -86,7 +87,7 @@ struct ringside_slot {
   __u32 give_up;       /* failures in a row that end the run; 0 never */
   __u32 goal_kind;
   __u32 batch;        /* records of one run at most */
-  __u64 goal;         /* total of the source's counter (committed or attempts) to reach */
+  __u64 goal;         /* total of the source to reach, over all its floods */
   __u64 wait_address; /* hold: user memory that holds a ringside_command once the record is to be settled */
   /* progress */
   __u32 command; /* written by user space while the program runs */

@@ -62,11 +62,11 @@ class Producers {
   /// this object's; for perf, of CPU ring.cpu. No consumer and no other producer of that ring may run.
   ring::Result<void> prefill(const ringside_ring& ring, std::uint64_t bytes);
 
+  /// For the other classes of this header.
+  explicit Producers(std::shared_ptr<Program> program) : program_(std::move(program)) {}
   const std::shared_ptr<Program>& program() const { return program_; }
 
  private:
-  explicit Producers(std::shared_ptr<Program> program) : program_(std::move(program)) {}
-
   std::shared_ptr<Program> program_;
 };
 
@@ -133,7 +133,8 @@ struct FloodThread {
   std::uint32_t cpu = 0;     ///< pinned there
   std::uint32_t source = 0;  ///< its own: no other thread may have it
   std::uint64_t records = 0;
-  /// true: until `records` more are committed, however many attempts fail (steady). false: that many attempts (burst).
+  /// true: until `records` more are committed or discarded, however many attempts fail (steady). false: that many
+  /// attempts (burst).
   bool until_committed = true;
   std::uint32_t min_size = 64;
   std::uint32_t max_size = 64;      ///< above min_size: each size is drawn by the record's ordinal, repeatably
@@ -144,6 +145,9 @@ struct FloodThread {
   /// Failures in a row after which the thread yields the CPU before it goes on; 0 never. One by default, so that a full
   /// ring costs few failures; a burst that is to overflow has 0.
   std::uint32_t yield_after = 1;
+  /// Produce only what this ring has room for, and yield while it has none: nothing fails, and a perf ring loses
+  /// nothing, as long as no other source writes to it. Must outlive the flood. nullptr: do not look.
+  const ringside_ring* room_of = nullptr;
 };
 
 /// Threads that produce as fast as they can, each on its CPU.

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "real/program.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstdarg>
+#include <cstdio>
+
+#include "bpf/perf.skel.h"
+#include "bpf/ringbuf.skel.h"
+#include "ring/layout.h"
+
+namespace ringside::real {
+
+static_assert(max_sources + 1 == RINGSIDE_SOURCES && prefill_source == max_sources);
+static_assert(RINGSIDE_SUBMIT == static_cast<int>(ring::Action::submit) &&
+              RINGSIDE_DISCARD == static_cast<int>(ring::Action::discard) &&
+              RINGSIDE_OUTPUT == static_cast<int>(ring::Action::output));
+
+namespace {
+
+constexpr std::uint32_t buffers_before_slots = 2;  // the script's and the interrupt's, see common.bpf.h
+
+/// The last line that libbpf said while it loaded; it names what failed.
+thread_local std::string libbpf_said;
+
+int keep_last_line(enum libbpf_print_level level, const char* format, va_list arguments) {
+  if (level == LIBBPF_DEBUG) return 0;
+  std::array<char, 256> line{};
+  // The format is libbpf's own.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+  std::vsnprintf(line.data(), line.size(), format, arguments);
+#pragma GCC diagnostic pop
+  libbpf_said = line.data();
+  while (!libbpf_said.empty() && libbpf_said.back() == '\n') libbpf_said.pop_back();
+  return 0;
+}
+
+/// libbpf prints to stderr by a function that the whole process shares: ours while we load, then the one before.
+class QuietLibbpf {
+ public:
+  QuietLibbpf() : lock_(mutex()), before_(libbpf_set_print(keep_last_line)) { libbpf_said.clear(); }
+  ~QuietLibbpf() { libbpf_set_print(before_); }
+  QuietLibbpf(const QuietLibbpf&) = delete;
+  QuietLibbpf& operator=(const QuietLibbpf&) = delete;
+
+ private:
+  static std::mutex& mutex() {
+    static std::mutex one;
+    return one;
+  }
+  std::lock_guard<std::mutex> lock_;
+  libbpf_print_fn_t before_;
+};
+
+tl::unexpected<ring::Error> load_error(const char* kind, int code) {
+  std::string remedy = code == EPERM || code == EACCES
+                           ? "run as root or with CAP_BPF and CAP_PERFMON"
+                           : "needs kernel 5.19 or later with CONFIG_BPF_SYSCALL; `ringside doctor` tells more";
+  if (!libbpf_said.empty()) remedy += fmt::format(" (libbpf: {})", libbpf_said);
+  return ring::errno_error(fmt::format("load BPF programs of {}", kind), code, std::move(remedy));
+}
+
+struct Sizes {
+  std::uint32_t scratch_bytes;
+  std::uint32_t slots;
+};
+
+ring::Result<Sizes> sizes_of(const ProducersOptions& options, std::uint64_t ring_bytes) {
+  constexpr std::uint64_t least = 72u << 10;
+  constexpr std::uint64_t most_by_default = 128u << 10;
+  constexpr std::uint64_t most = 64u << 20;
+  const std::string attempt = "load BPF programs";
+  const std::uint64_t record =
+      options.max_record_bytes != 0 ? options.max_record_bytes : std::clamp(ring_bytes, least, most_by_default);
+  if (record > most) return ring::error(attempt, fmt::format("max_record_bytes {} is above {}", record, most));
+  std::uint64_t slots = options.max_concurrent;
+  if (slots == 0) {
+    const auto online = online_cpus();
+    if (!online) return tl::unexpected(online.error());
+    slots = std::min<std::uint64_t>(online->size() + 8, RINGSIDE_SLOTS);
+  }
+  if (slots > RINGSIDE_SLOTS) {
+    return ring::error(attempt, fmt::format("max_concurrent {} is above {}", slots, RINGSIDE_SLOTS));
+  }
+  // One chunk more than the record, for what a program writes past its end.
+  const std::uint64_t scratch = (record / RINGSIDE_CHUNK + 2) * RINGSIDE_CHUNK;
+  return Sizes{.scratch_bytes = static_cast<std::uint32_t>(scratch), .slots = static_cast<std::uint32_t>(slots)};
+}
+
+/// One loaded skeleton. `Traits` names the skeleton's functions, which have no common type.
+template <class Skeleton>
+class SkeletonProgram final : public Program {
+ public:
+  SkeletonProgram(ring::RingKind kind, const Sizes& sizes)
+      : Program(kind, sizes.scratch_bytes - RINGSIDE_CHUNK, sizes.slots) {}
+  ~SkeletonProgram() override { Skeleton::destroy(skeleton_); }
+
+  ring::Result<void> load(const char* kind, int map_fd, const Sizes& sizes, std::vector<std::uint32_t> cpus) {
+    const QuietLibbpf quiet;
+    skeleton_ = Skeleton::open();
+    if (skeleton_ == nullptr) return load_error(kind, errno);
+    skeleton_->rodata->scratch_bytes = sizes.scratch_bytes;
+    bpf_map__set_value_size(skeleton_->maps.scratch, sizes.scratch_bytes);
+    bpf_map__set_max_entries(skeleton_->maps.scratch, sizes.slots + buffers_before_slots);
+    int code = bpf_map__reuse_fd(skeleton_->maps.ring, map_fd);
+    if (code == 0) code = Skeleton::load(skeleton_);
+    if (code != 0) return load_error(kind, -code);
+    shared_ = &skeleton_->bss->shared;
+    cpus_ = std::move(cpus);
+    descriptors_.script = bpf_program__fd(skeleton_->progs.script);
+    descriptors_.flood = bpf_program__fd(skeleton_->progs.flood);
+    nested_ = skeleton_->progs.nested;
+    if constexpr (requires { skeleton_->progs.hold; }) {
+      descriptors_.flood_64 = bpf_program__fd(skeleton_->progs.flood_64);
+      descriptors_.hold = bpf_program__fd(skeleton_->progs.hold);
+    }
+    return {};
+  }
+
+ private:
+  Skeleton* skeleton_ = nullptr;
+};
+
+template <class Skeleton>
+ring::Result<std::shared_ptr<Program>> load_as(ring::RingKind kind, int map_fd, const ProducersOptions& options,
+                                               std::uint64_t ring_bytes, std::vector<std::uint32_t> cpus) {
+  const auto sizes = sizes_of(options, ring_bytes);
+  if (!sizes) return tl::unexpected(sizes.error());
+  auto program = std::make_shared<SkeletonProgram<Skeleton>>(kind, *sizes);
+  auto loaded =
+      program->load(kind == ring::RingKind::ringbuf ? "a ring buffer" : "perf rings", map_fd, *sizes, std::move(cpus));
+  if (!loaded) return tl::unexpected(loaded.error());
+  return program;
+}
+
+}  // namespace
+
+ring::Result<std::shared_ptr<Program>> Program::load(const RingbufMap& ring, const ProducersOptions& options) {
+  return load_as<ringbuf_bpf>(ring::RingKind::ringbuf, ring.map_fd(), options, ring.size_bytes(), {});
+}
+
+ring::Result<std::shared_ptr<Program>> Program::load(const PerfRings& rings, const ProducersOptions& options) {
+  return load_as<perf_bpf>(ring::RingKind::perf, rings.map_fd(), options, 0,
+                           {rings.cpus().begin(), rings.cpus().end()});
+}
+
+ring::Result<std::uint32_t> Program::take_slot() {
+  const std::lock_guard lock(slots_mutex_);
+  const auto free = std::find(slot_taken_.begin(), slot_taken_.end(), false);
+  if (free == slot_taken_.end()) {
+    return ring::error("start producer", fmt::format("all {} slots are in use", slot_taken_.size()),
+                       "raise ProducersOptions::max_concurrent");
+  }
+  *free = true;
+  const auto slot = static_cast<std::uint32_t>(free - slot_taken_.begin());
+  shared_->slots[slot] = ringside_slot{};
+  return slot;
+}
+
+void Program::give_slot(std::uint32_t slot) {
+  const std::lock_guard lock(slots_mutex_);
+  assert(slot_taken_.at(slot));
+  slot_taken_[slot] = false;
+}
+
+ring::Result<SlotLease> SlotLease::take(std::shared_ptr<Program> program) {
+  auto slot = program->take_slot();
+  if (!slot) return tl::unexpected(slot.error());
+  return SlotLease(std::move(program), *slot);
+}
+
+SlotLease::~SlotLease() {
+  if (program_) program_->give_slot(index_);
+}
+
+ring::Result<std::int32_t> run_once(int program_fd, std::uint64_t argument) {
+  std::array<std::uint64_t, 1> context{argument};
+  bpf_test_run_opts options{};
+  options.sz = sizeof(options);
+  options.ctx_in = context.data();
+  options.ctx_size_in = sizeof(context);
+  if (const int code = bpf_prog_test_run_opts(program_fd, &options); code != 0) {
+    return ring::errno_error("run BPF program", -code, code == -EPERM ? "run as root or with CAP_BPF" : "");
+  }
+  return static_cast<std::int32_t>(options.retval);
+}
+
+}  // namespace ringside::real

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The loaded BPF object of one map: its programs' descriptors and the block of memory they share with us. Internal to
+// real/; what drives the programs is in real/producers.h.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "bpf/shared.h"
+#include "real/producers.h"
+#include "ring/judge.h"
+#include "ring/result.h"
+
+struct bpf_program;
+
+namespace ringside::real {
+
+class Program {
+ public:
+  static ring::Result<std::shared_ptr<Program>> load(const RingbufMap& ring, const ProducersOptions& options);
+  static ring::Result<std::shared_ptr<Program>> load(const PerfRings& rings, const ProducersOptions& options);
+  virtual ~Program() = default;
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  ring::RingKind kind() const { return kind_; }
+  ringside_shared& shared() const { return *shared_; }
+  std::uint32_t max_record_bytes() const { return max_record_bytes_; }
+  /// perf: the CPUs of the rings, in ring order.
+  const std::vector<std::uint32_t>& cpus() const { return cpus_; }
+
+  /// Descriptors of the programs; -1 where the ring kind has none.
+  struct Descriptors {
+    int script = -1;
+    int flood = -1;
+    int flood_64 = -1;
+    int hold = -1;
+  };
+  const Descriptors& descriptors() const { return descriptors_; }
+  /// The hardirq program, to attach.
+  bpf_program* nested() const { return nested_; }
+
+  /// One of ringside_shared's slots, zeroed, until it is given back. Thread-safe.
+  ring::Result<std::uint32_t> take_slot();
+  void give_slot(std::uint32_t slot);
+
+  /// Held by the one script that may run at a time.
+  std::mutex& script_mutex() { return script_mutex_; }
+
+ protected:
+  Program(ring::RingKind kind, std::uint32_t max_record_bytes, std::uint32_t slots)
+      : kind_(kind), max_record_bytes_(max_record_bytes), slot_taken_(slots) {}
+
+  ring::RingKind kind_;
+  std::uint32_t max_record_bytes_;
+  std::vector<std::uint32_t> cpus_;
+  Descriptors descriptors_;
+  bpf_program* nested_ = nullptr;
+  ringside_shared* shared_ = nullptr;
+
+ private:
+  std::mutex slots_mutex_;
+  std::vector<bool> slot_taken_;
+  std::mutex script_mutex_;
+};
+
+/// A slot that is given back at the end of its life.
+class SlotLease {
+ public:
+  static ring::Result<SlotLease> take(std::shared_ptr<Program> program);
+  ~SlotLease();
+  SlotLease(SlotLease&& other) noexcept = default;
+  SlotLease& operator=(SlotLease&&) = delete;
+
+  std::uint32_t index() const { return index_; }
+  ringside_slot& slot() const { return program_->shared().slots[index_]; }
+  Program& program() const { return *program_; }
+
+ private:
+  SlotLease(std::shared_ptr<Program> program, std::uint32_t index) : program_(std::move(program)), index_(index) {}
+
+  std::shared_ptr<Program> program_;  // empty once moved from
+  std::uint32_t index_;
+};
+
+/// Runs a raw tracepoint program once, on the CPU of the calling thread. Returns its return value.
+ring::Result<std::int32_t> run_once(int program_fd, std::uint64_t argument);
+
+}  // namespace ringside::real
