@@ -294,6 +294,12 @@ ring::Result<std::vector<MutantResult>> run_mutants(const CheckOptions& options,
   return results;
 }
 
+RunResult run_cell(const RunSpec& spec, const ringside_consumer& consumer, const Scenario& scenario,
+                   const CheckOptions& options) {
+  const ProgressSink nobody;
+  return Runner(options, nobody, 1).run({.spec = spec, .consumer = &consumer, .scenario = &scenario});
+}
+
 int interrupted_by() { return caught_signal; }
 
 }  // namespace ringside::harness

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/run_result.h"
+#include "harness/scenario.h"
 #include "ring/consumer.h"
 #include "ring/result.h"
 
@@ -42,6 +43,10 @@ ring::Result<std::vector<RunSpec>> plan_check(const CheckOptions& options);
 
 /// Runs every planned cell. A signal (SIGINT, SIGTERM) ends the running child and returns what is there.
 ring::Result<std::vector<RunResult>> run_check(const CheckOptions& options, const ProgressSink& progress);
+
+/// One run of a consumer that need not be in any registry, in a child process. `options` gives the hang timeout.
+RunResult run_cell(const RunSpec& spec, const ringside_consumer& consumer, const Scenario& scenario,
+                   const CheckOptions& options);
 
 /// One mutant in one world: was it convicted of its own defect?
 struct MutantResult {

@@ -229,8 +229,9 @@ bool Session::committed_waits() const { return any_at_head(AtHead::committed); }
 
 /// The consumer woke up and found nothing. Often enough in a row, that is a spin.
 void Session::idle_round() {
-  if (++idle_rounds_ < (stepped_ ? idle_rounds_stepped : idle_rounds_free)) return;
-  if (idle_rounds_ == (stepped_ ? idle_rounds_stepped : idle_rounds_free)) {
+  const std::uint64_t limit = stepped_ ? idle_rounds_stepped : idle_rounds_free;
+  if (++idle_rounds_ < limit) return;
+  if (idle_rounds_ == limit) {
     const bool busy = any_at_head(AtHead::busy);
     if (busy && (consumer_.claims & RINGSIDE_CLAIM_SLEEPS_ON_BUSY) == 0) {
       judge_.note("a BUSY record at the head keeps it awake: every wait returns at once until the commit (case Q2)");
@@ -240,7 +241,8 @@ void Session::idle_round() {
                          busy ? " while a BUSY record lay at the head" : ""));
     }
   }
-  if (stepped_) advance();
+  const bool moved = stepped_ ? advance() : world_.producers_running();
+  if (!moved && idle_rounds_ >= 2 * limit) over_ = true;
 }
 
 /// Ends a session whose consumer does not come back from its call.

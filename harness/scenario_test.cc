@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/scenario.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "harness/workload.h"
+#include "ring/layout.h"
+
+namespace ringside::harness {
+namespace {
+
+constexpr std::string_view good = R"(
+name = "x"
+rings = ["ringbuf"]
+[ring]
+size = 8192
+[[source]]
+records = 10
+)";
+
+std::string error_of(const std::string& toml) {
+  auto scenario = parse_scenario(toml, "x.toml");
+  return scenario ? "" : ring::to_string(scenario.error());
+}
+
+TEST(Scenario, EveryShippedOneParsesAndIsNamedAsItsFile) {
+  EXPECT_GE(shipped_scenarios().size(), 22u);
+  for (const Scenario& scenario : shipped_scenarios()) {
+    EXPECT_TRUE(find_scenario(scenario.name).has_value()) << scenario.name;
+    EXPECT_FALSE(scenario.summary.empty()) << scenario.name;
+  }
+}
+
+TEST(Scenario, ReadsEveryKey) {
+  auto scenario = parse_scenario(R"(
+name = "all"
+summary = "s"
+rings = ["ringbuf"]
+cases = ["A1"]
+drive = "stepped"
+[ring]
+kernel = "6.1"
+size = 16384
+start = -64
+cpus = 2
+wakeup_events = 1
+[[source]]
+cpu = 1
+records = 5
+action = "output"
+size = { min = 16, max = 32 }
+wakeup = "force"
+force_every = 3
+discard_every = 4
+discard_run = 2
+hold_ns = 7
+nested = 1
+nested_size = 16
+interval_ns = 9
+burst = 3
+[consumer]
+max_records = 8
+timeout_ns = 100
+hold_views = 2
+[faults]
+eintr_every = 1
+spurious_every = 2
+hangup_every = 3
+lock_fails_percent = 4
+)",
+                                 "all.toml");
+  ASSERT_TRUE(scenario) << scenario.error();
+  EXPECT_EQ(scenario->ring.start, UINT64_MAX - 63);
+  EXPECT_EQ(scenario->ring.kernel, "6.1");
+  const SourcePlan source{.cpu = 1,
+                          .records = 5,
+                          .action = ring::Action::output,
+                          .size = {.cycle = {}, .min = 16, .max = 32},
+                          .flags = ring::flag_force_wakeup,
+                          .force_every = 3,
+                          .discard_every = 4,
+                          .discard_run = 2,
+                          .hold_ns = 7,
+                          .nested = 1,
+                          .nested_size = 16,
+                          .interval_ns = 9,
+                          .burst = 3};
+  EXPECT_EQ(scenario->sources, std::vector{source});
+  EXPECT_EQ(scenario->consumer, (ConsumerPlan{.max_records = 8, .timeout_ns = 100, .hold_views = 2}));
+  EXPECT_EQ(scenario->faults,
+            (FaultsPlan{.eintr_every = 1, .spurious_every = 2, .hangup_every = 3, .lock_fails_percent = 4}));
+}
+
+TEST(Scenario, AnUnknownKeyIsNamedWithItsLineAndTheNearestKnownOne) {
+  EXPECT_EQ(error_of("name = \"x\"\nrings = [\"ringbuf\"]\n[[source]]\nrecord = 10\n"),
+            "x.toml:4: key \"source[0].record\": is unknown; did you mean \"records\"?");
+}
+
+TEST(Scenario, AWrongTypeOrRangeIsNamedWithWhatWouldBeRight) {
+  EXPECT_EQ(error_of("name = \"x\"\nrings = [\"ringbuf\"]\n[[source]]\nrecords = \"ten\"\n"),
+            "x.toml:4: key \"source[0].records\": is not an integer; write a number from 1 to 1000000000000");
+  EXPECT_EQ(error_of("name = \"x\"\nrings = [\"pipe\"]\n[[source]]\n"),
+            "x.toml:2: key \"rings\": holds \"pipe\"; use one of ringbuf, perf");
+}
+
+TEST(Scenario, ASizeThatIsNoPowerOfTwoIsRefused) {
+  EXPECT_EQ(error_of("name = \"x\"\nrings = [\"ringbuf\"]\n[ring]\nsize = 12288\n[[source]]\n"),
+            "use scenario \"x\": ring.size is 12288, no power of two; use 4096, 8192, 16384, …");
+}
+
+TEST(Scenario, BrokenTomlIsNamedWithItsLine) {
+  EXPECT_TRUE(error_of("name = \"x\nrings = 3").starts_with("x.toml:1: read TOML: ")) << error_of("name = \"x\nrings");
+}
+
+TEST(Scenario, WhatAPerfRingCannotCarryIsRefused) {
+  EXPECT_NE(error_of("name = \"x\"\nrings = [\"perf\"]\n[[source]]\nsize = 8\n").find("1 to 15 bytes"),
+            std::string::npos);
+  EXPECT_NE(error_of("name = \"x\"\nrings = [\"perf\"]\n[[source]]\naction = \"hold\"\n").find("holds or discards"),
+            std::string::npos);
+}
+
+TEST(Scenario, UnannouncedRecordsNeedADeadline) {
+  EXPECT_NE(error_of(std::string(good) + "wakeup = \"no\"\n").find("gives the consumer no deadline"),
+            std::string::npos);
+  EXPECT_EQ(error_of(std::string(good) + "wakeup = \"no\"\n[consumer]\ntimeout_ns = 1\n"), "");
+}
+
+TEST(Scenario, AnUnknownNameIsAnsweredWithTheNearest) {
+  auto scenario = find_scenario("stedy");
+  ASSERT_FALSE(scenario);
+  EXPECT_EQ(ring::to_string(scenario.error()).find("did you mean \"steady\"?") != std::string::npos, true)
+      << scenario.error();
+}
+
+TEST(Scenario, AMissingFileIsNamedWithItsErrno) {
+  auto scenario = find_scenario("./no/such.toml");
+  ASSERT_FALSE(scenario);
+  EXPECT_EQ(scenario.error().code, ENOENT);
+}
+
+// The wrap scenario promises that records cross the ring's end at every 8-byte offset. In a BPF ring every record that
+// is reserved takes its span; the offsets at which the end cuts a span are those where a span covers a multiple of N.
+TEST(Scenario, WrapCutsRecordsAtEveryOffset) {
+  const auto scenario = find_scenario("wrap");
+  ASSERT_TRUE(scenario);
+  const std::uint64_t size = scenario->ring.size;
+  const SizePlan& sizes = scenario->sources[0].size;
+  std::uint64_t position = 0;
+  std::set<std::uint64_t> cuts;  // bytes of the span before the end
+  for (std::uint64_t number = 0; number < scenario->sources[0].records; ++number) {
+    const std::uint64_t span = ring::ringbuf::span_of(size_of(sizes, number, 0));
+    const std::uint64_t before_end = size - position % size;
+    if (before_end < span) cuts.insert(before_end);
+    position += span;
+  }
+  for (std::uint64_t offset = 8; offset < ring::ringbuf::span_of(sizes.max) - 8; offset += 8) {
+    EXPECT_TRUE(cuts.contains(offset)) << "no record has its first " << offset << " bytes before the end";
+  }
+}
+
+TEST(Workload, IssuesWhatTheScenarioSaysAndNoMore) {
+  const auto scenario = find_scenario("discards");
+  ASSERT_TRUE(scenario);
+  Workload workload(*scenario, ring::RingKind::ringbuf, 0);
+  std::vector<std::uint64_t> submitted(2), discarded(2), longest_run(2), run(2);
+  for (auto& source : workload.sources()) {
+    while (!source.done()) {
+      const ring::Operation operation = source.take(0);
+      const bool discard = operation.action == ring::Action::discard;
+      ++(discard ? discarded : submitted)[operation.source];
+      run[operation.source] = discard ? run[operation.source] + 1 : 0;
+      longest_run[operation.source] = std::max(longest_run[operation.source], run[operation.source]);
+    }
+  }
+  EXPECT_EQ(submitted, (std::vector<std::uint64_t>{9000, 5000}));
+  EXPECT_EQ(discarded, (std::vector<std::uint64_t>{9000 / 3, 5000 / 500 * 1000}));
+  EXPECT_EQ(longest_run, (std::vector<std::uint64_t>{1, 1000}));
+}
+
+TEST(Workload, SharesANumberOfRecordsByTheScenariosProportion) {
+  const auto scenario = find_scenario("busy_head");  // 60 held, 1200 others
+  ASSERT_TRUE(scenario);
+  const Workload workload(*scenario, ring::RingKind::ringbuf, 126);
+  EXPECT_EQ(workload.records_of(0), 6u);
+  EXPECT_EQ(workload.records_of(1), 120u);
+}
+
+TEST(Workload, LargestFitsAndOneMoreWouldNot) {
+  EXPECT_EQ(largest_payload(ring::RingKind::ringbuf, 4096), 4080u);  // 4096 - 16
+  EXPECT_EQ(largest_payload(ring::RingKind::perf, 4096), 4076u);     // 8 + up8(4076 + 4) = 4088 = 4096 - 8
+  EXPECT_EQ(ring::perf::sample_bytes(4076), 4088u);
+  EXPECT_EQ(largest_payload(ring::RingKind::perf, 1 << 20), 65516u);
+}
+
+TEST(Workload, ABurstIsOneEventAndTheNextComesAfterTheInterval) {
+  SourcePlan plan;
+  plan.burst = 3;
+  plan.interval_ns = 100;
+  SourceWorkload source(plan, 0, 1, ring::RingKind::ringbuf, 4080, 6);
+  source.take(0);
+  EXPECT_TRUE(source.in_burst());
+  EXPECT_EQ(source.due_ns(), 0);
+  source.take(0);
+  source.take(0);
+  EXPECT_FALSE(source.in_burst());
+  EXPECT_EQ(source.due_ns(), 100);
+}
+
+TEST(Workload, AHeldRecordIsSettledAfterItsTime) {
+  SourcePlan plan;
+  plan.action = ring::Action::hold;
+  plan.hold_ns = 50;
+  plan.interval_ns = 100;
+  SourceWorkload source(plan, 0, 1, ring::RingKind::ringbuf, 4080, 1);
+  EXPECT_EQ(source.take(10).action, ring::Action::hold);
+  EXPECT_FALSE(source.done());
+  EXPECT_EQ(source.due_ns(), 60);
+  EXPECT_EQ(source.take(60).action, ring::Action::settle_submit);
+  EXPECT_TRUE(source.done());
+}
+
+}  // namespace
+}  // namespace ringside::harness
