@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tables of all mutants, one function a file. Users go by consumers/registry.h, which says what each must be
+// convicted of.
+#pragma once
+
+#include "ring/consumer.h"
+
+namespace ringside::consumers::mutant {
+
+const ringside_consumer& ignore_busy();
+const ringside_consumer& ignore_discard();
+const ringside_consumer& release_early();
+const ringside_consumer& wrong_rounding();
+const ringside_consumer& break_at_end();
+const ringside_consumer& sleep_without_look();
+const ringside_consumer& early_timeout();
+const ringside_consumer& forget_lost();
+const ringside_consumer& count_lost_callbacks();
+const ringside_consumer& trust_perf_size();
+
+}  // namespace ringside::consumers::mutant

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A perf event ring as its consumer sees it: every access of shared memory that a strategy makes is in this file, with
+// the reason of its ordering. The kernel's side has A (data_tail before the stores of data) and B (data before
+// data_head), the consumer's side C and D, as in KERNEL-RINGS 5.2. No further fence is needed before sleeping: the
+// kernel's wake-up never looks at data_tail, and its poll flag waits for whoever polls next (KERNEL-RINGS 2.9, 4.1).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "consumers/drain.h"
+#include "ring/consumer.h"
+#include "ring/layout.h"
+
+namespace ringside::consumers {
+
+/// The mapped pages of one ring. Cheap to copy; owns nothing. One thread at a time, as the contract has it.
+class PerfView {
+ public:
+  PerfView() = default;
+  explicit PerfView(const ringside_ring& ring)
+      : head_(reinterpret_cast<const std::uint64_t*>(static_cast<const std::byte*>(ring.consumer_page) +
+                                                     ring::perf::data_head_offset)),
+        tail_(reinterpret_cast<std::uint64_t*>(static_cast<std::byte*>(ring.consumer_page) +
+                                               ring::perf::data_tail_offset)),
+        data_(static_cast<const std::byte*>(ring.data)),
+        size_(ring.data_size) {}
+
+  /// (C) Acquire, pairs with the write barrier B before the kernel's store: all records below the head are whole.
+  std::uint64_t load_head() const { return __atomic_load_n(head_, __ATOMIC_ACQUIRE); }
+
+  /// The tail that the last consumer left. Relaxed: nobody but the consumer writes it, and it is us.
+  std::uint64_t load_tail() const { return __atomic_load_n(tail_, __ATOMIC_RELAXED); }
+
+  /// (D) Release, pairs with the control dependency A from the kernel's load to its stores: the kernel writes into the
+  /// space only after our reads of it are done.
+  void store_tail(std::uint64_t tail) { __atomic_store_n(tail_, tail, __ATOMIC_RELEASE); }
+
+  /// A header, or another field of T's size; `position` must be a multiple of 8, so that the ring's end splits none.
+  /// Plain: ordered by C before and D after.
+  template <class T>
+  T load(std::uint64_t position) const {
+    static_assert(sizeof(T) <= 8);
+    T value;
+    std::memcpy(&value, data_ + offset_of(position), sizeof(T));
+    return value;
+  }
+
+  /// True if those bytes lie before the ring's end, which is mapped once.
+  bool contiguous(std::uint64_t position, std::uint64_t size) const { return offset_of(position) + size <= size_; }
+  const std::byte* bytes_at(std::uint64_t position) const { return data_ + offset_of(position); }
+
+  /// Copies bytes that may run over the ring's end, however often.
+  void copy_out(std::byte* to, std::uint64_t position, std::uint64_t size) const {
+    while (size > 0) {
+      const std::uint64_t part = std::min(size, size_ - offset_of(position));
+      std::memcpy(to, bytes_at(position), part);
+      to += part;
+      position += part;
+      size -= part;
+    }
+  }
+
+  std::uint64_t size() const { return size_; }
+
+ private:
+  std::uint64_t offset_of(std::uint64_t position) const { return position & (size_ - 1); }
+
+  const std::uint64_t* head_ = nullptr;
+  std::uint64_t* tail_ = nullptr;
+  const std::byte* data_ = nullptr;
+  std::uint64_t size_ = 0;
+};
+
+/// Bytes of a sample before its raw payload: header and the u32 raw_size.
+inline constexpr std::uint64_t sample_prefix_bytes = ring::perf::header_bytes + 4;
+/// More than the raw payload of any record can have: header.size is 16 bits.
+inline constexpr std::uint64_t sample_buffer_bytes = 65536;
+
+/// The steps that a perf ring reader may get wrong, each done right. A mutant derives from this and redefines exactly
+/// one of them.
+struct PerfSteps {
+  static constexpr bool looks_before_sleep = true;
+  static constexpr bool looks_at_timeout = true;
+
+  /// How many lost records to report for one PERF_RECORD_LOST that accounts for `count`; 0 reports nothing.
+  static constexpr std::uint64_t report(std::uint64_t count) { return count; }
+  /// Whether `bytes` of a sample, counted from its start, lie within its `record_bytes`.
+  static constexpr bool fits(std::uint64_t bytes, std::uint64_t record_bytes) { return bytes <= record_bytes; }
+};
+
+/// Walks one ring from record to record against a snapshot of data_head. Its own position may run ahead of the
+/// published tail. Samples are found, PERF_RECORD_LOST is reported, every other type is passed over.
+///
+/// Two kinds of lies are told apart. A header.size that cannot be true leaves nothing to be found behind it: `broken`.
+/// A raw_size that its record has no room for is what the kernel itself leaves of an output of more than 65516 bytes
+/// (KERNEL-RINGS 2.8): the record is passed over, for its payload lies outside the reservation and may be gone.
+template <class Steps>
+class PerfReader {
+ public:
+  /// Begins where the last consumer stopped, which need not be 0. False if no consumer can have left that position.
+  bool start(const ringside_ring& ring) {
+    view_ = PerfView(ring);
+    position_ = published_ = limit_ = view_.load_tail();
+    return position_ % 8 == 0 && refresh();
+  }
+
+  /// Takes a new snapshot of data_head. A head behind our position is an old kernel's step backwards and reads as
+  /// nothing new. False, and nothing to find, if the head is more than a ring ahead.
+  bool refresh() {
+    const std::uint64_t head = view_.load_head();  // (C)
+    const bool beyond = static_cast<std::int64_t>(head - position_) > static_cast<std::int64_t>(view_.size());
+    limit_ = beyond || static_cast<std::int64_t>(head - position_) < 0 ? position_ : head;
+    return !beyond;
+  }
+
+  /// True if something lies below the head, if only an error.
+  bool look() { return !refresh() || position_ != limit_; }
+
+  /// Goes to the next sample below the snapshot. `on_lost(count)` is called for each PERF_RECORD_LOST on the way.
+  template <class OnLost>
+  Found find(OnLost&& on_lost) {
+    while (position_ != limit_) {
+      const auto header = view_.template load<ring::perf::RecordHeader>(position_);
+      if (header.size < ring::perf::header_bytes || header.size % 8 != 0 || header.size > limit_ - position_)
+        return Found::broken;
+      if (header.type == ring::perf::type_sample) {
+        record_bytes_ = header.size;
+        if (find_raw()) return Found::record;
+      } else if (header.type == ring::perf::type_lost) {
+        if (header.size < ring::perf::lost_bytes) return Found::broken;
+        const std::uint64_t count = Steps::report(view_.template load<std::uint64_t>(position_ + 16));
+        if (count != 0) on_lost(count);
+      }
+      position_ += header.size;
+    }
+    return Found::end;
+  }
+
+  /// The raw payload of the sample that find() stopped at, padding included.
+  std::uint64_t raw_bytes() const { return raw_bytes_; }
+  /// Its place in the ring, or null if it runs over the ring's end.
+  const std::byte* raw_in_place() const {
+    const std::uint64_t raw = position_ + sample_prefix_bytes;
+    return view_.contiguous(raw, raw_bytes_) ? view_.bytes_at(raw) : nullptr;
+  }
+  /// Copies it to `to`, at most `capacity` bytes; returns how many.
+  std::uint64_t copy_raw(std::byte* to, std::uint64_t capacity) const {
+    const std::uint64_t size = std::min(raw_bytes_, capacity);
+    view_.copy_out(to, position_ + sample_prefix_bytes, size);
+    return size;
+  }
+
+  /// Steps behind the sample that find() stopped at.
+  void advance() { position_ += record_bytes_; }
+
+  /// Hands all space below our own position back; nothing is stored when it is handed back already.
+  void publish() {
+    if (position_ == published_) return;
+    view_.store_tail(position_);  // (D)
+    published_ = position_;
+  }
+
+ private:
+  /// Reads the raw_size of the sample at our position. False if the sample has no room for it or for what it says.
+  bool find_raw() {
+    if (!Steps::fits(sample_prefix_bytes, record_bytes_)) return false;
+    raw_bytes_ = view_.template load<std::uint32_t>(position_ + ring::perf::header_bytes);
+    return Steps::fits(sample_prefix_bytes + raw_bytes_, record_bytes_);
+  }
+
+  PerfView view_;
+  std::uint64_t position_ = 0;   // the next record to read
+  std::uint64_t published_ = 0;  // what data_tail says
+  std::uint64_t limit_ = 0;      // the snapshot of data_head
+  std::uint64_t record_bytes_ = 0;
+  std::uint64_t raw_bytes_ = 0;
+};
+
+}  // namespace ringside::consumers

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The two lists, and the finding by name.
+#include "consumers/registry.h"
+
+#include <algorithm>
+#include <array>
+
+#include "consumers/mutants/mutants.h"
+#include "consumers/strategies.h"
+
+namespace ringside::consumers {
+namespace {
+
+template <class Item>
+const Item* find(std::span<const Item> items, std::string_view name) {
+  const auto found = std::find_if(items.begin(), items.end(),
+                                  [name](const Item& item) { return std::string_view(item.consumer->name) == name; });
+  return found == items.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::span<const Entry> strategies() {
+  static const std::array all{Entry{&copy()},      Entry{&zero_copy()}, Entry{&callback()},   Entry{&libbpf()},
+                              Entry{&read_into()}, Entry{&drain_all()}, Entry{&libbpf_perf()}};
+  return all;
+}
+
+std::span<const Mutant> mutants() {
+  using ring::DefectKind;
+  static const std::array all{
+      Mutant{&mutant::ignore_busy(), DefectKind::phantom, "Delivers a record before its producer has committed it.",
+             "D1", "busy_head"},
+      Mutant{&mutant::ignore_discard(), DefectKind::phantom, "Delivers records that their producer discarded.", "B6",
+             "discards"},
+      Mutant{&mutant::release_early(), DefectKind::use_after_release,
+             "Hands a record's space back while the host still holds the view of it.", "G1", "held_views"},
+      Mutant{&mutant::wrong_rounding(), DefectKind::phantom,
+             "Rounds records of 1 to 7 bytes down and takes their payload for the next header.", "E4", "short_records"},
+      Mutant{&mutant::break_at_end(), DefectKind::torn,
+             "Copies a record that crosses the ring's end only up to that end.", "D3", "wrap"},
+      Mutant{&mutant::sleep_without_look(), DefectKind::missed_wakeup,
+             "Publishes its position after the pass and sleeps without looking again.", "A1", "steady"},
+      Mutant{&mutant::early_timeout(), DefectKind::early_timeout,
+             "Tells a timeout without looking whether a record came without a wake-up.", "A3", "no_wakeup_tail"},
+      Mutant{&mutant::forget_lost(), DefectKind::loss_miscounted, "Passes over PERF_RECORD_LOST without a word.", "B4",
+             "burst_overflow"},
+      Mutant{&mutant::count_lost_callbacks(), DefectKind::loss_miscounted,
+             "Reports one lost record for each PERF_RECORD_LOST, whatever it accounts for.", "B3", "burst_overflow"},
+      Mutant{&mutant::trust_perf_size(), DefectKind::out_of_bounds,
+             "Hands out as many bytes as raw_size says, beyond the record and beyond data_head.", "E1",
+             "perf_oversize"}};
+  return all;
+}
+
+const Entry* find_strategy(std::string_view name) { return find(strategies(), name); }
+
+const Mutant* find_mutant(std::string_view name) { return find(mutants(), name); }
+
+}  // namespace ringside::consumers

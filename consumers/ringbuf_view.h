@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A BPF ring buffer as its consumer sees it: every access of shared memory that a strategy makes is in this file, with
+// the reason of its ordering. The numbers P1 to P12 are the producer's operations and C1 to C5 the consumer's, as in
+// KERNEL-RINGS 5.1.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "consumers/drain.h"
+#include "ring/consumer.h"
+#include "ring/layout.h"
+
+namespace ringside::consumers {
+
+/// The mapped pages of one ring. Cheap to copy; owns nothing. One thread at a time, as the contract has it.
+class RingbufView {
+ public:
+  RingbufView() = default;
+  explicit RingbufView(const ringside_ring& ring)
+      : consumer_pos_(reinterpret_cast<std::uint64_t*>(static_cast<std::byte*>(ring.consumer_page) +
+                                                       ring::ringbuf::consumer_pos_offset)),
+        producer_pos_(reinterpret_cast<const std::uint64_t*>(static_cast<const std::byte*>(ring.producer_page) +
+                                                             ring::ringbuf::producer_pos_offset)),
+        data_(static_cast<const std::byte*>(ring.data)),
+        size_(ring.data_size) {}
+
+  /// The position that the last consumer left. Relaxed: nobody but the consumer writes it, and it is us.
+  std::uint64_t load_consumer_pos() const { return __atomic_load_n(consumer_pos_, __ATOMIC_RELAXED); }
+
+  /// (C1) Acquire, pairs with the release P7: every header below the position is this lap's, BUSY or not, and never the
+  /// stale one of a lap before.
+  std::uint64_t load_producer_pos() const { return __atomic_load_n(producer_pos_, __ATOMIC_ACQUIRE); }
+
+  /// (C2) Acquire, pairs with the full exchange P10: whoever sees BUSY cleared sees the whole payload. `position` must
+  /// be a multiple of 8, so that a header never crosses the end of the data.
+  std::uint32_t load_header(std::uint64_t position) const {
+    return __atomic_load_n(reinterpret_cast<const std::uint32_t*>(data_ + offset_of(position)), __ATOMIC_ACQUIRE);
+  }
+
+  /// (C3) The payload behind a header: plain bytes, ordered by C2 before and C4 after. Contiguous through the second
+  /// mapping.
+  const std::byte* payload_at(std::uint64_t position) const {
+    return data_ + offset_of(position) + ring::ringbuf::header_bytes;
+  }
+
+  /// (C4) Release, pairs with the acquire P1: a producer that finds the space free stores into it only after our reads
+  /// of it (C3) are done.
+  void store_consumer_pos(std::uint64_t position) { __atomic_store_n(consumer_pos_, position, __ATOMIC_RELEASE); }
+
+  /// (C5) Full fence between C4 and the last C1 and C2 before sleeping, pairs with P10 and P11: either the producer
+  /// sees our position and wakes us, or we see its record. Release and acquire alone lose the wake-up, on x86 too.
+  static void fence_before_last_look() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+
+  std::uint64_t size() const { return size_; }
+  std::uint64_t offset_of(std::uint64_t position) const { return position & (size_ - 1); }
+
+ private:
+  std::uint64_t* consumer_pos_ = nullptr;
+  const std::uint64_t* producer_pos_ = nullptr;
+  const std::byte* data_ = nullptr;
+  std::uint64_t size_ = 0;
+};
+
+/// The steps that a BPF ring reader may get wrong, each done right. A mutant derives from this and redefines exactly
+/// one of them.
+struct RingbufSteps {
+  static constexpr bool looks_before_sleep = true;
+  static constexpr bool looks_at_timeout = true;
+  /// Callback: publish each record as it is done rather than all of them after the pass.
+  static constexpr bool publishes_each_record = true;
+  /// Views: their space stays reserved until they are released.
+  static constexpr bool keeps_views_reserved = true;
+
+  static constexpr bool stops_at(std::uint32_t header) { return ring::ringbuf::is_busy(header); }
+  static constexpr bool passes_over(std::uint32_t header) { return ring::ringbuf::is_discarded(header); }
+  static constexpr std::uint64_t span_of(std::uint32_t header) { return ring::ringbuf::span_of(header); }
+  /// How many of a record's bytes to copy from offset `offset` of a ring of `ring_size` bytes, mapped twice.
+  static constexpr std::uint64_t contiguous(std::uint64_t size, std::uint64_t /*offset*/, std::uint64_t /*ring_size*/) {
+    return size;
+  }
+};
+
+/// Walks one ring from record to record against a snapshot of producer_pos. Its own position may run ahead of the
+/// published one. The walk itself is what KERNEL-RINGS 1.8 asks, with every length held against the snapshot.
+template <class Steps>
+class RingbufReader {
+ public:
+  /// Begins where the last consumer stopped, which need not be 0. False if no consumer can have left that position.
+  bool start(const ringside_ring& ring) {
+    view_ = RingbufView(ring);
+    position_ = published_ = limit_ = view_.load_consumer_pos();
+    return position_ % 8 == 0 && refresh();
+  }
+
+  /// Takes a new snapshot of producer_pos. False if it lies behind our position or more than a ring ahead of it:
+  /// somebody else moved consumer_pos, and no record can be told from garbage.
+  bool refresh() {
+    limit_ = view_.load_producer_pos();  // (C1)
+    return limit_ - position_ <= view_.size();
+  }
+
+  /// Goes to the next committed record below the snapshot, passing over discarded ones.
+  Found find() {
+    while (position_ != limit_) {
+      const std::uint32_t header = view_.load_header(position_);  // (C2)
+      if (Steps::stops_at(header)) return Found::busy;
+      const std::uint64_t span = Steps::span_of(header);
+      if (span > limit_ - position_) return Found::broken;
+      if (!Steps::passes_over(header)) {
+        payload_bytes_ = ring::ringbuf::length_of(header);
+        span_ = span;
+        return Found::record;
+      }
+      position_ += span;
+    }
+    return Found::end;
+  }
+
+  /// The record that find() stopped at.
+  const std::byte* payload() const { return view_.payload_at(position_); }
+  std::uint64_t payload_bytes() const { return payload_bytes_; }
+  std::uint64_t payload_offset() const { return view_.offset_of(position_ + ring::ringbuf::header_bytes); }
+  std::uint64_t ring_bytes() const { return view_.size(); }
+  std::uint64_t position() const { return position_; }
+
+  /// Steps behind the record that find() stopped at.
+  void advance() { position_ += span_; }
+
+  /// Hands all space below our own position back.
+  void publish() { publish_to(position_); }
+  /// Hands the space below `position` back; nothing is stored when it is handed back already.
+  void publish_to(std::uint64_t position) {
+    if (position == published_) return;
+    view_.store_consumer_pos(position);  // (C4)
+    published_ = position;
+  }
+
+  /// The last look before sleeping (KERNEL-RINGS 4.4): true if drain would find something. False only when, after our
+  /// position was published and a full fence, the ring was empty or BUSY at that position: then the commit of that
+  /// record wakes us. `hand_back` publishes what was passed over. Two rounds at most: whoever discards without end
+  /// gets a spurious true instead of an endless look.
+  template <class HandBack>
+  bool look(HandBack&& hand_back) {
+    for (int round = 0; round < 2; ++round) {
+      RingbufView::fence_before_last_look();  // (C5)
+      if (!refresh()) return true;            // drain tells the error
+      const std::uint64_t before = position_;
+      const Found found = find();
+      hand_back();
+      if (found == Found::record || found == Found::broken) return true;
+      if (position_ == before) return false;
+    }
+    return true;
+  }
+
+ private:
+  RingbufView view_;
+  std::uint64_t position_ = 0;   // the next record to read
+  std::uint64_t published_ = 0;  // what consumer_pos says
+  std::uint64_t limit_ = 0;      // the snapshot of producer_pos
+  std::uint64_t span_ = 0;       // of the record at position_
+  std::uint64_t payload_bytes_ = 0;
+};
+
+/// One pass over a ring: hands each record to `hand_over(reader)`, which steps behind it, publishes as its strategy
+/// has it, and returns what deliver returned (or a negative errno, with the record not consumed). A length that does
+/// not fit is -EBADMSG once the records before it are delivered.
+template <class Steps, class HandOver>
+Drained drain_ringbuf(RingbufReader<Steps>& reader, std::uint64_t max_records, HandOver&& hand_over) {
+  Drained drained;
+  if (!reader.refresh()) return {.error = -EBADMSG};
+  while (drained.delivered < max_records) {
+    const Found found = reader.find();
+    if (found != Found::record) {
+      if (found == Found::broken) drained.error = -EBADMSG;
+      break;
+    }
+    const int answer = hand_over(reader);
+    if (answer < 0) {
+      drained.error = answer;
+      break;
+    }
+    ++drained.delivered;
+    if (answer > 0) {
+      drained.stopped = true;
+      break;
+    }
+  }
+  return drained;
+}
+
+}  // namespace ringside::consumers
