@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The report for programs: everything of every run, under a name and number of the schema. A reader may rely on the
+// keys of "ringside-check/1" and "ringside-mutants/1"; new keys may come, a changed meaning takes a new number.
+#include "harness/report_formats.h"
+#include "harness/run_result_json.h"
+
+namespace ringside::harness {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class AnyReport>
+Json document(const char* schema, const AnyReport& report) {
+  Json json;
+  json["schema"] = schema;
+  Json& context = json["context"];
+  context["ringside_version"] = report.context.ringside_version;
+  context["kernel_release"] = report.context.kernel_release;
+  context["cpu_model"] = report.context.cpu_model;
+  context["cpus"] = report.context.cpus;
+  context["date"] = report.context.date;
+  context["command_line"] = report.context.command_line;
+  context["seed"] = seed_text(report.context.seed);
+  json["duration_seconds"] = report.duration_seconds;
+  json["interrupted_by"] = report.interrupted_by;
+  json["planned"] = report.planned;
+  return json;
+}
+
+}  // namespace
+
+std::string json_of(const Report& report) {
+  Json json = document("ringside-check/1", report);
+  const OutcomeCounts counts = count_outcomes(report);
+  json["counts"] = {
+      {"clean", counts.clean}, {"defects", counts.defects}, {"skipped", counts.skipped}, {"fault", counts.fault}};
+  json["runs"] = Json::array();
+  for (const RunResult& run : report.runs) json["runs"].push_back(to_json(run));
+  return dump(json, 2) + '\n';
+}
+
+std::string json_of(const MutantReport& report) {
+  Json json = document("ringside-mutants/1", report);
+  const MutantCounts counts = count_mutants(report);
+  json["counts"] = {{"convicted", counts.convicted},
+                    {"escaped", counts.escaped},
+                    {"skipped", counts.skipped},
+                    {"fault", counts.fault}};
+  json["mutants"] = Json::array();
+  for (const MutantResult& result : report.mutants) {
+    Json mutant;
+    mutant["mutant"] = result.mutant;
+    mutant["expected"] = ring::name_of(result.expected);
+    mutant["convicted"] = result.convicted();
+    mutant["run"] = to_json(result.run);
+    json["mutants"].push_back(std::move(mutant));
+  }
+  return dump(json, 2) + '\n';
+}
+
+}  // namespace ringside::harness

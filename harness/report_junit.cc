@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The report for CI services: JUnit XML. One suite a world and ring kind, one case a cell; `failure` is a defect of the
+// consumer (or a mutant that escaped), `error` a fault of ringside itself, `skipped` carries its reason.
+#include <fmt/format.h>
+
+#include <pugixml.hpp>
+#include <sstream>
+
+#include "harness/report_formats.h"
+#include "harness/run_result_json.h"
+
+namespace ringside::harness {
+namespace {
+
+/// XML 1.0 has no way to write most control characters, not even escaped.
+std::string xml_text(std::string_view text) {
+  std::string out;
+  for (const char byte : text) {
+    const auto code = static_cast<unsigned char>(byte);
+    const bool allowed = code >= 0x20 || byte == '\n' || byte == '\t';
+    out += allowed ? byte : '?';
+  }
+  return out;
+}
+
+void set(pugi::xml_node& node, const char* name, std::string_view value) {
+  node.append_attribute(name).set_value(xml_text(value).c_str());
+}
+
+void set(pugi::xml_node& node, const char* name, std::size_t value) {
+  node.append_attribute(name).set_value(static_cast<unsigned long long>(value));
+}
+
+void set_seconds(pugi::xml_node& node, double seconds) { set(node, "time", fmt::format("{:.6f}", seconds)); }
+
+void property(pugi::xml_node& properties, const char* name, std::string_view value) {
+  pugi::xml_node node = properties.append_child("property");
+  set(node, "name", name);
+  set(node, "value", value);
+}
+
+void add_context(pugi::xml_node& suite, const ReportContext& context) {
+  pugi::xml_node properties = suite.append_child("properties");
+  property(properties, "ringside_version", context.ringside_version);
+  property(properties, "kernel_release", context.kernel_release);
+  property(properties, "cpu_model", context.cpu_model);
+  property(properties, "cpus", std::to_string(context.cpus));
+  property(properties, "seed", seed_text(context.seed));
+  property(properties, "command_line", context.command_line);
+}
+
+/// What one case becomes in the document.
+struct Case {
+  const RunSpec* spec;
+  double seconds = 0;
+  const char* outcome = nullptr;  ///< "failure", "error", "skipped", or nullptr: passed
+  std::string type;
+  std::string message;
+  std::string body;
+};
+
+void fill_outcome(Case& result, const RunResult& run) {
+  if (run.outcome == Outcome::skipped) {
+    result.outcome = "skipped";
+    result.message = run.reason;
+  } else if (run.outcome == Outcome::fault) {
+    result.outcome = "error";
+    result.type = "fault";
+    result.message = run.reason;
+    result.body = "repeat: " + run.repeat;
+  }
+}
+
+std::string lines_of(const RunResult& run) {
+  std::ostringstream lines;
+  for (const ring::Defect& defect : run.verdict.defects) lines << defect << '\n';
+  lines << "accounting: " << run.verdict.accounting << '\n' << "repeat: " << run.repeat;
+  return lines.str();
+}
+
+std::string kinds_of(const RunResult& run) {
+  std::vector<std::string> names;
+  for (const ring::Defect& defect : run.verdict.defects) names.emplace_back(ring::name_of(defect.kind));
+  return joined(names);
+}
+
+Case case_of(const RunResult& run) {
+  Case result{&run.spec, run.wall_seconds, nullptr, {}, {}, {}};
+  fill_outcome(result, run);
+  if (run.outcome == Outcome::defects) {
+    result.outcome = "failure";
+    result.type = run.verdict.defects.empty() ? "defects" : std::string{ring::name_of(run.verdict.defects[0].kind)};
+    result.message = kinds_of(run);
+    result.body = lines_of(run);
+  }
+  return result;
+}
+
+Case case_of(const MutantResult& mutant) {
+  Case result{&mutant.run.spec, mutant.run.wall_seconds, nullptr, {}, {}, {}};
+  fill_outcome(result, mutant.run);
+  if (result.outcome == nullptr && !mutant.convicted()) {
+    const std::string found = mutant.run.verdict.defects.empty() ? "nothing" : kinds_of(mutant.run);
+    result.outcome = "failure";
+    result.type = "escaped";
+    result.message =
+        fmt::format("should be convicted of {}, was convicted of {}", ring::name_of(mutant.expected), found);
+    result.body = lines_of(mutant.run);
+  }
+  return result;
+}
+
+void append_case(pugi::xml_node& suite, const Case& result) {
+  pugi::xml_node node = suite.append_child("testcase");
+  set(node, "classname", suite.attribute("name").value());
+  set(node, "name", fmt::format("{}.{}", result.spec->consumer, result.spec->scenario));
+  set_seconds(node, result.seconds);
+  if (result.outcome == nullptr) return;
+  pugi::xml_node outcome = node.append_child(result.outcome);
+  if (!result.type.empty()) set(outcome, "type", result.type);
+  set(outcome, "message", result.message);
+  if (!result.body.empty()) outcome.append_child(pugi::node_pcdata).set_value(xml_text(result.body).c_str());
+}
+
+void set_totals(pugi::xml_node& node, const std::vector<const Case*>& cases) {
+  const auto count = [&cases](std::string_view outcome) {
+    std::size_t number = 0;
+    for (const Case* one : cases) number += one->outcome != nullptr && outcome == one->outcome ? 1u : 0u;
+    return number;
+  };
+  set(node, "tests", cases.size());
+  set(node, "failures", count("failure"));
+  set(node, "errors", count("error"));
+  set(node, "skipped", count("skipped"));
+}
+
+void append_suite(pugi::xml_node& root, ring::RingKind ring, WorldKind world, const std::vector<Case>& cases,
+                  const ReportContext& context) {
+  std::vector<const Case*> here;
+  double seconds = 0;
+  for (const Case& one : cases) {
+    if (one.spec->ring != ring || one.spec->world != world) continue;
+    here.push_back(&one);
+    seconds += one.seconds;
+  }
+  if (here.empty()) return;
+  pugi::xml_node suite = root.append_child("testsuite");
+  set(suite, "name", fmt::format("{}.{}", name_of(world), ring::name_of(ring)));
+  set_totals(suite, here);
+  set_seconds(suite, seconds);
+  set(suite, "timestamp", context.date);
+  add_context(suite, context);
+  for (const Case* one : here) append_case(suite, *one);
+}
+
+std::string document(const char* name, const std::vector<Case>& cases, const ReportContext& context, double seconds) {
+  pugi::xml_document document;
+  pugi::xml_node root = document.append_child("testsuites");
+  set(root, "name", name);
+  std::vector<const Case*> all;
+  for (const Case& one : cases) all.push_back(&one);
+  set_totals(root, all);
+  set_seconds(root, seconds);
+  for (const WorldKind world : {WorldKind::model, WorldKind::kernel}) {
+    for (const ring::RingKind ring : {ring::RingKind::ringbuf, ring::RingKind::perf}) {
+      append_suite(root, ring, world, cases, context);
+    }
+  }
+  std::ostringstream text;
+  document.save(text, "  ", pugi::format_indent, pugi::encoding_utf8);
+  return text.str();
+}
+
+}  // namespace
+
+std::string junit_of(const Report& report) {
+  std::vector<Case> cases;
+  for (const RunResult& run : report.runs) cases.push_back(case_of(run));
+  return document("ringside check", cases, report.context, report.duration_seconds);
+}
+
+std::string junit_of(const MutantReport& report) {
+  std::vector<Case> cases;
+  for (const MutantResult& result : report.mutants) cases.push_back(case_of(result));
+  return document("ringside mutants", cases, report.context, report.duration_seconds);
+}
+
+}  // namespace ringside::harness
