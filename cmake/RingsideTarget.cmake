@@ -45,7 +45,8 @@ function(ringside_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ringside_options ${arg_LINK} rapidcheck GTest::gtest_main)
   include(GoogleTest)
-  gtest_discover_tests(${name} TEST_LIST ${name}_tests DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+  # The names of parameterised tests are those their generator gives, never a value with a pointer in it.
+  gtest_discover_tests(${name} TEST_LIST ${name}_tests NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT ${arg_TIMEOUT})
   # gtest_discover_tests cannot carry a list as a property's value: a file that ctest reads next sets the labels.
   set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake)
