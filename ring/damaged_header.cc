@@ -38,12 +38,15 @@ struct Candidate {
   std::uint32_t length_and_state() const { return length | committed << 30; }
 };
 
-bool one_field_wrong(const Header& found, const Candidate& candidate) {
-  const int right = int{found.length_and_state == candidate.length_and_state()} +
-                    int{found.source == candidate.source} + int{found.sequence == candidate.sequence};
-  // The check is computed last: it costs the most, and garbage seldom comes this far.
-  if (right < 2) return false;
-  return right == 3 || found.check == static_cast<std::uint16_t>(candidate.key());
+int fields_right(const Header& found, const Candidate& candidate) {
+  return int{found.length_and_state == candidate.length_and_state()} + int{found.source == candidate.source} +
+         int{found.sequence == candidate.sequence};
+}
+
+/// One field is wrong and the check, which mixes all of them, says so. It is computed last: it costs the most, and
+/// garbage seldom comes this far.
+bool check_holds_but_one_field(const Header& found, const Candidate& candidate) {
+  return fields_right(found, candidate) == 2 && found.check == static_cast<std::uint16_t>(candidate.key());
 }
 
 /// Whether all that follows the header is the candidate's, eight bytes of it at least.
@@ -76,6 +79,20 @@ DamagedHeader describe(std::span<const std::byte> bytes, const Candidate& candid
   return damage;
 }
 
+/// Calls `accept` with each record that may be due and gives the first that it accepts.
+template <class Accept>
+std::optional<Candidate> find_candidate(std::size_t shortest, std::size_t longest, std::uint32_t source_count,
+                                        const std::function<std::uint64_t(std::uint32_t)>& next_of, Accept&& accept) {
+  for (std::uint32_t source = 0; source < source_count; ++source) {
+    const std::uint64_t sequence = next_of(source);
+    for (std::size_t length = shortest; length <= longest; ++length) {
+      const Candidate candidate{.source = source, .length = static_cast<std::uint32_t>(length), .sequence = sequence};
+      if (accept(candidate)) return candidate;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<DamagedHeader> recognise_damaged_header(std::span<const std::byte> bytes, std::size_t padding,
@@ -85,14 +102,17 @@ std::optional<DamagedHeader> recognise_damaged_header(std::span<const std::byte>
   if (bytes.size() >= std::size_t{1} << 30) return std::nullopt;
   const Header found = header_in(bytes.data());
   const std::size_t shortest = bytes.size() < header_bytes + padding ? header_bytes : bytes.size() - padding;
-  for (std::uint32_t source = 0; source < source_count; ++source) {
-    const std::uint64_t sequence = next_of(source);
-    for (std::size_t length = shortest; length <= bytes.size(); ++length) {
-      const Candidate candidate{.source = source, .length = static_cast<std::uint32_t>(length), .sequence = sequence};
-      if (one_field_wrong(found, candidate) || payload_is_of(bytes, candidate)) return describe(bytes, candidate);
-    }
+  // The stronger evidence first: when two sources are due with the same number and length, a wrong source makes three
+  // fields of the other one right.
+  auto due = find_candidate(shortest, bytes.size(), source_count, next_of, [&](const Candidate& candidate) {
+    return check_holds_but_one_field(found, candidate) || payload_is_of(bytes, candidate);
+  });
+  if (!due) {
+    due = find_candidate(shortest, bytes.size(), source_count, next_of,
+                         [&](const Candidate& candidate) { return fields_right(found, candidate) == 3; });
   }
-  return std::nullopt;
+  if (!due) return std::nullopt;
+  return describe(bytes, *due);
 }
 
 }  // namespace ringside::ring

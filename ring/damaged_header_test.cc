@@ -36,6 +36,17 @@ TEST(DamagedHeader, EveryFlippedBitOfAHeaderIsFound) {
   }
 }
 
+TEST(DamagedHeader, AWrongSourceIsNotTakenForTheRecordOfThatSource) {
+  for (const std::uint32_t length : {16u, 64u}) {
+    std::vector<std::byte> bytes = test::record(5, length, 0);
+    bytes[4] = std::byte{1};
+    const auto damage = recognise_damaged_header(bytes, 0, 2, [](std::uint32_t) { return 5u; });
+    ASSERT_TRUE(damage);
+    EXPECT_EQ(damage->identity.source, 0u);
+    EXPECT_EQ(damage->first_wrong, 4u);
+  }
+}
+
 TEST(DamagedHeader, PaddingDoesNotHideTheLength) {
   std::vector<std::byte> bytes = test::padded(test::bytes_of(expected_of_source_1(41)));
   bytes[0] ^= std::byte{0x20};

@@ -46,7 +46,11 @@ void keep_once(std::vector<std::string>& sentences, std::string sentence) {
 
 }  // namespace
 
-Placement SourceTrack::place_out_of_order(std::uint64_t number) {
+Placement SourceTrack::place(std::uint64_t number) {
+  if (!came_ && number == next_) {
+    ++next_;
+    return Placement::in_order;
+  }
   if (!came_) {
     if (number < next_) return Placement::repeated;
     came_ = std::make_unique<SequenceSet>(next_);
@@ -66,8 +70,7 @@ std::vector<Defect> DefectBook::found() const {
 
 bool JudgeState::may_exist(std::uint32_t source, std::uint64_t number) {
   SourceTrack& track = sources[source];
-  if (number < track.bound) [[likely]]
-    return true;
+  if (number < track.bound) return true;
   if (!options.reserved_so_far) return false;
   track.bound = std::min(options.max_records_per_source, options.reserved_so_far(source));
   return number < track.bound;
@@ -176,7 +179,7 @@ RecordReading Judge::deliver(std::uint32_t ring, std::span<const std::byte> byte
     return counted ? state.sources[source].next() : 0;
   });
   if (reading.kind == RecordReading::Kind::proven && reading.identity.state == RecordState::committed) [[likely]] {
-    state.judge_committed(ring, reading.identity);
+    if (!state.count_next(reading.identity)) state.judge_committed(ring, reading.identity);
   } else {
     state.judge_suspect(ring, bytes, reading);
   }

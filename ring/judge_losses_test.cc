@@ -59,6 +59,19 @@ TEST(Accounts, WhatIsLeftInTheRingDoesNotExcuseASkippedRecord) {
   EXPECT_EQ(verdict.accounting.left, 1u);
 }
 
+TEST(Accounts, ARecordThatCameAndIsLeftAsWellIsSaidAloud) {
+  Judge judge(of_kind(RingKind::ringbuf));
+  judge.deliver(0, record(0));
+  judge.deliver(0, record(1));
+  const std::vector<std::uint64_t> left = {3};
+  const Verdict verdict = judge.finish(committed({4}), left);
+  EXPECT_TRUE(verdict.clean()) << verdict;
+  EXPECT_EQ(verdict.accounting.left, 2u);
+  EXPECT_EQ(verdict.not_observable,
+            std::vector<std::string>{
+                "whether 1 records came too often: 3 are left in the ring, but only 2 of these are due"});
+}
+
 TEST(Accounts, EveryAttemptHasItsPlace) {
   Judge judge(of_kind(RingKind::ringbuf, 2));
   for (std::uint64_t number = 0; number < 5; ++number) judge.deliver(0, record(number));

@@ -29,14 +29,14 @@ class SourceTrack {
   /// The number expected next: one above the highest that came.
   std::uint64_t next() const { return next_; }
 
-  /// Counts a number that is not `next()`, or any number once the order was broken.
-  Placement place(std::uint64_t number) {
-    if (number == next_ && !came_) {
-      ++next_;
-      return Placement::in_order;
-    }
-    return place_out_of_order(number);
+  /// Counts a number below `bound` that is the next one, if the order was never broken. Returns whether it was.
+  bool place_next(std::uint64_t number) {
+    const bool next = number == next_ && number < bound && !came_;
+    next_ += next ? 1 : 0;
+    return next;
   }
+  /// Counts any number.
+  Placement place(std::uint64_t number);
 
   /// Whether the number came.
   bool came(std::uint64_t number) const { return came_ ? came_->contains(number) : number < next_; }
@@ -52,8 +52,6 @@ class SourceTrack {
   std::uint64_t bound = 0;
 
  private:
-  Placement place_out_of_order(std::uint64_t number);
-
   std::uint64_t next_ = 0;
   std::unique_ptr<SequenceSet> came_;  ///< only once deliveries have left the order 0, 1, 2, ...
 };
@@ -102,6 +100,10 @@ struct JudgeState {
 
   /// Whether a source may have reserved that number by now.
   bool may_exist(std::uint32_t source, std::uint64_t number);
+  /// The whole judgement on nearly every record there is. Returns whether it was one of these.
+  bool count_next(const RecordIdentity& identity) {
+    return identity.source < sources.size() && sources[identity.source].place_next(identity.sequence);
+  }
   void judge_committed(std::uint32_t ring, const RecordIdentity& identity);
   void judge_suspect(std::uint32_t ring, std::span<const std::byte> bytes, const RecordReading& reading);
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 
 #include "ring/wire.h"
@@ -46,8 +47,12 @@ bool payload_holds(const std::byte* payload, std::size_t size, std::uint64_t key
     word += RINGSIDE_RECORD_STRIDE;
     difference |= load<std::uint64_t>(payload + 8 * i) ^ word;
   }
-  for (std::size_t i = 8 * words; i < size; ++i) {
-    difference |= static_cast<std::uint64_t>(payload[i] ^ payload_byte(key, i));
+  if (size % 8 != 0) {
+    // The last bytes as the low end of a word, beside zeros.
+    std::array<std::byte, 8> rest{};
+    std::copy_n(payload + 8 * words, size % 8, rest.begin());
+    const std::uint64_t mask = (std::uint64_t{1} << (8 * (size % 8))) - 1;
+    difference |= load<std::uint64_t>(rest.data()) ^ ((word + RINGSIDE_RECORD_STRIDE) & mask);
   }
   return difference == 0;
 }

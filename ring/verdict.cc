@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
+#include <numeric>
 
 #include "ring/judge.h"
 #include "ring/judge_state.h"
@@ -43,6 +44,7 @@ class Settlement {
     const std::size_t count = std::max(ledger_.sources.size(), state_.sources.size());
     for (std::uint32_t source = 0; source < count; ++source) settle_source(source);
     settle_empties();
+    settle_left();
     for (const auto& [ring, count_lost] : state_.reported_lost) accounting_.reported_lost += count_lost;
     if (state_.options.kind == RingKind::perf) {
       settle_perf_losses();
@@ -60,6 +62,7 @@ class Settlement {
  private:
   void settle_source(std::uint32_t source);
   void settle_empties();
+  void settle_left();
   void settle_perf_losses();
   void settle_ringbuf_losses();
   void check_balance(std::uint32_t source, const SourceLedger& ledger);
@@ -70,6 +73,7 @@ class Settlement {
   Accounting accounting_;
   std::uint64_t empties_committed_ = 0;
   std::uint64_t empties_left_ = 0;
+  std::uint64_t left_undelivered_ = 0;
   bool ledger_balances_ = true;
 };
 
@@ -102,7 +106,8 @@ void Settlement::settle_source(std::uint32_t source) {
   accounting_.discarded += ledger.discarded;
   accounting_.failed += ledger.failed_total();
   accounting_.malformed += ledger.malformed;
-  accounting_.left += undelivered.left + ledger.open;
+  accounting_.left += ledger.open;
+  left_undelivered_ += undelivered.left;
   accounting_.missing += undelivered.missing;
   empties_committed_ += ledger.empty;
   empties_left_ += undelivered.left_unnumbered;
@@ -127,8 +132,20 @@ void Settlement::settle_empties() {
     });
   }
   accounting_.delivered += delivered;
-  accounting_.left += left;
+  left_undelivered_ += left;
   accounting_.missing += missing;
+}
+
+/// A record cannot both have come and lie in the ring still, unless the consumer ended before it gave back the space;
+/// which of the two it was, the number of what is left does not say.
+void Settlement::settle_left() {
+  const std::uint64_t said = std::accumulate(left_.begin(), left_.end(), std::uint64_t{0});
+  if (said > left_undelivered_) {
+    state_.not_observable.push_back(
+        fmt::format("whether {} records came too often: {} are left in the ring, but only {} of these are due",
+                    said - left_undelivered_, said, left_undelivered_));
+  }
+  accounting_.left += left_undelivered_;
 }
 
 /// The kernel counts each output that found no room, and no other failure, into the next PERF_RECORD_LOST of that ring
