@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the tests on the running kernel share: skipping aloud, counting what the process holds, and the plainest readers
+// of both rings, written from the specification and from nothing else of ours.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "real/capabilities.h"
+#include "real/inspect.h"
+#include "real/producers.h"
+#include "ring/layout.h"
+#include "ring/record.h"
+
+namespace ringside::real::test {
+
+/// Empty, or what this machine lacks to run kernel rings.
+inline const std::string& what_is_missing() {
+  static const std::string missing = [] {
+    const auto all = capabilities();
+    const Capability* const first = first_missing(all);
+    return first == nullptr ? std::string() : first->name + ": " + first->detail + "; " + first->remedy;
+  }();
+  return missing;
+}
+
+/// Skips every test of the suite where kernel rings cannot run; with RINGSIDE_REQUIRE_KERNEL=1 that is a failure.
+class KernelTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (what_is_missing().empty()) return;
+    const char* const required = std::getenv("RINGSIDE_REQUIRE_KERNEL");
+    if (required != nullptr && std::string_view(required) == "1") FAIL() << what_is_missing();
+    GTEST_SKIP() << what_is_missing();
+  }
+};
+
+/// What a process holds of the kernel.
+struct Holdings {
+  std::ptrdiff_t descriptors = 0;
+  std::ptrdiff_t ring_mappings = 0;  ///< mappings of maps and perf events
+  std::ptrdiff_t threads = 0;
+
+  friend bool operator==(const Holdings&, const Holdings&) = default;
+};
+inline std::ostream& operator<<(std::ostream& out, const Holdings& holdings) {
+  return out << holdings.descriptors << " descriptors, " << holdings.ring_mappings << " ring mappings, "
+             << holdings.threads << " threads";
+}
+inline Holdings holdings() {
+  const auto entries = [](const char* directory) {
+    return std::distance(std::filesystem::directory_iterator(directory), std::filesystem::directory_iterator());
+  };
+  Holdings now{.descriptors = entries("/proc/self/fd"), .ring_mappings = 0, .threads = entries("/proc/self/task")};
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("anon_inode:") != std::string::npos) ++now.ring_mappings;
+  }
+  return now;
+}
+
+/// One record as it lies in a ring.
+struct Found {
+  std::uint64_t position = 0;
+  std::uint32_t header = 0;  ///< ringbuf: the length word; perf: the record's type
+  std::uint32_t page_offset = 0;
+  std::uint64_t lost = 0;          ///< perf: of a PERF_RECORD_LOST
+  std::vector<std::byte> payload;  ///< perf: raw_size bytes
+};
+
+/// Reads everything up to the first BUSY record (which is the last of the list) and, if told to, consumes it.
+inline std::vector<Found> read_ringbuf(const ringside_ring& ring, bool consume = true) {
+  std::vector<Found> found;
+  const auto* const data = static_cast<const std::byte*>(ring.data);
+  const Positions at = positions_of(ring);
+  std::uint64_t position = at.consumer;
+  while (position < at.producer) {
+    Found record{.position = position, .header = 0, .page_offset = 0, .lost = 0, .payload = {}};
+    const std::byte* const place = data + (position & (ring.data_size - 1));
+    record.header = __atomic_load_n(reinterpret_cast<const std::uint32_t*>(place), __ATOMIC_ACQUIRE);
+    std::memcpy(&record.page_offset, place + 4, 4);
+    record.payload.assign(place + 8, place + 8 + ring::ringbuf::length_of(record.header));
+    found.push_back(record);
+    if (ring::ringbuf::is_busy(record.header)) break;
+    position += ring::ringbuf::span_of(record.header);
+  }
+  if (consume) set_consumer_position(ring, position);
+  return found;
+}
+
+/// Reads and consumes everything.
+inline std::vector<Found> read_perf(const ringside_ring& ring) {
+  std::vector<Found> found;
+  const auto* const data = static_cast<const std::byte*>(ring.data);
+  const Positions at = positions_of(ring);
+  std::uint64_t position = at.consumer;
+  while (position != at.producer) {
+    std::vector<std::byte> bytes(8);
+    const auto copy = [&] {
+      for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = data[(position + i) & (ring.data_size - 1)];
+    };
+    copy();
+    ring::perf::RecordHeader header{};
+    std::memcpy(&header, bytes.data(), sizeof(header));
+    if (header.size < 8 || header.size > at.producer - position) {
+      ADD_FAILURE() << "perf record of " << header.size << " bytes at " << position;
+      break;
+    }
+    bytes.resize(header.size);
+    copy();
+    Found record{.position = position, .header = header.type, .page_offset = 0, .lost = 0, .payload = {}};
+    if (header.type == ring::perf::type_lost) std::memcpy(&record.lost, bytes.data() + 16, 8);
+    if (header.type == ring::perf::type_sample) record.payload.assign(bytes.begin() + 12, bytes.end());
+    found.push_back(record);
+    position += header.size;
+  }
+  set_consumer_position(ring, position);
+  return found;
+}
+
+/// The bytes of a test record, as ring::write_record makes them.
+inline std::vector<std::byte> expected_bytes(const ring::RecordIdentity& identity) {
+  std::vector<std::byte> bytes(identity.length);
+  ring::write_record(bytes, identity);
+  return bytes;
+}
+
+inline ring::Operation operation(ring::Action action, std::uint32_t size, std::uint16_t source = 0,
+                                 std::uint16_t cpu = 0, std::uint8_t flags = 0) {
+  return ring::Operation{.action = action, .flags = flags, .source = source, .cpu = cpu, .size = size};
+}
+
+/// The CPUs that this process may use.
+inline std::vector<std::uint32_t> cpus() { return online_cpus().value(); }
+
+}  // namespace ringside::real::test
