@@ -19,6 +19,11 @@ class Copy : public RingbufConsumer<Copy<Steps>, Steps> {
  public:
   using RingbufConsumer<Copy, Steps>::RingbufConsumer;
 
+  int start() {
+    if (!grow(4096)) return -ENOMEM;
+    return RingbufConsumer<Copy, Steps>::start();
+  }
+
   int hand_over(RingbufReader<Steps>& reader, std::uint32_t ring) {
     const std::uint64_t size = reader.payload_bytes();
     if (size > buffer_bytes_ && !grow(size)) return -ENOMEM;
@@ -32,7 +37,7 @@ class Copy : public RingbufConsumer<Copy<Steps>, Steps> {
  private:
   /// Makes the buffer hold `size` bytes; on failure the old one stays.
   bool grow(std::uint64_t size) {
-    const std::uint64_t rounded = std::bit_ceil(size < 4096 ? std::uint64_t{4096} : size);
+    const std::uint64_t rounded = std::bit_ceil(size);
     std::unique_ptr<std::byte[]> larger = allocate<std::byte>(rounded);
     if (larger == nullptr) return false;
     buffer_ = std::move(larger);
