@@ -84,7 +84,7 @@ struct MachineOptions {
   KernelVersion kernel = default_kernel_version;
   std::uint64_t seed = 1;      ///< of every choice that the machine makes
   std::int64_t step_ns = 100;  ///< virtual time that one step takes
-  FaultPlan faults;
+  FaultPlan faults = {};
   UserMapping user_mapping = UserMapping::own;
 };
 

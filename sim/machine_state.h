@@ -54,7 +54,7 @@ struct alignas(64) Cpu {
   Scratch scratch[context_count];
   Random random;  ///< of this CPU's faults
   std::uint64_t operations_begun = 0;
-  std::atomic<std::uint64_t> operations_ended{0};  ///< relaxed: a count, read by others for a threshold only
+  std::atomic<std::uint64_t> operations_ended{0};  ///< read by others for a threshold only
   int last_result = 0;
 
   bool interrupts_off() const {

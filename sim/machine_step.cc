@@ -90,7 +90,8 @@ void Machine::State::settle(Cpu& cpu, std::uint32_t index, Frame& frame) {
   cpu.last_result = frame.visit([](auto& production) { return production.result(); });
   if (frame.visit([](auto& production) { return production.wants_wakeup(); })) queue_wakeup(cpu, ring_of(index));
   sources[frame.operation.source].active = false;
-  cpu.operations_ended.fetch_add(1, std::memory_order_relaxed);
+  // Relaxed, and no atomic addition: only this CPU's thread writes it.
+  cpu.operations_ended.store(cpu.operations_ended.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   if (options.faults.hup_ring) hang_up_when_due();
 }
 

@@ -25,7 +25,7 @@ struct PerfRingOptions {
   std::uint64_t data_size = 4096;  ///< bytes: pages, a power of two of them
   /// Of data_head and data_tail; a multiple of 8. The ring is one that was drained there and woke its reader there.
   std::uint64_t start_position = 0;
-  PerfAttr attr;
+  PerfAttr attr = {};
   std::uint64_t event_id = 1;
   bool writable = true;  ///< how the user maps it first: false makes an overwrite ring [2.1]
   UserMapping user_mapping = UserMapping::own;

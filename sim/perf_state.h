@@ -37,7 +37,7 @@ struct PerfAttr {
 
 /// One event. All zero at first but for attr and id.
 struct PerfEventState {
-  PerfAttr attr;
+  PerfAttr attr = {};
   std::uint64_t id = 0;
   std::uint64_t lost_samples = 0;  ///< what PERF_FORMAT_LOST reads [2.7]; never reset
 };

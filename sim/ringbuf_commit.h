@@ -37,9 +37,11 @@ class RingbufCommit {
     return StepResult::done;
   }
 
+  /// Takes all remaining steps.
   void run() {
-    while (step() != StepResult::done) {
-    }
+    if (phase_ == Phase::read_length) read_length();
+    if (phase_ == Phase::exchange) exchange();
+    if (phase_ == Phase::read_consumer) read_consumer();
   }
 
   /// Whether the next step is the one that makes the record visible.

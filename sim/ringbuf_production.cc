@@ -71,6 +71,19 @@ StepResult RingbufProduction::step() {
   return StepResult::done;
 }
 
+void RingbufProduction::run() {
+  if (phase_ == Phase::reserve) {
+    reserve_.run();
+    end_reserve();
+  }
+  while (phase_ != Phase::commit && phase_ != Phase::done) step();
+  if (phase_ == Phase::done) return;
+  count_commit();
+  commit_->run();
+  close_books();
+  finish();
+}
+
 bool RingbufProduction::discards() const {
   return operation_.action == Action::discard || operation_.action == Action::settle_discard;
 }
@@ -84,7 +97,10 @@ std::span<std::byte> RingbufProduction::payload() const { return {ring_->state()
 
 StepResult RingbufProduction::reserve() {
   const StepResult taken = reserve_.step();
-  if (taken != StepResult::done) return taken;
+  return taken == StepResult::done ? end_reserve() : taken;
+}
+
+StepResult RingbufProduction::end_reserve() {
   if (reserve_.failure() != ReserveFailure::none) {
     // 1.7: output says -EAGAIN, reserve only NULL, which the ledger counts as ENOSPC; neither says why.
     const int code = operation_.action == Action::output ? EAGAIN : ENOSPC;
@@ -137,10 +153,14 @@ void RingbufProduction::start_commit() {
 
 StepResult RingbufProduction::commit() {
   const bool publishes = commit_->about_to_publish();
-  if (publishes && !discards() && size_ > 0) source_->begin_commit();
+  if (publishes) count_commit();
   const StepResult taken = commit_->step();
   if (publishes) close_books();
   return taken == StepResult::done ? finish() : taken;
+}
+
+void RingbufProduction::count_commit() {
+  if (!discards() && size_ > 0) source_->begin_commit();
 }
 
 void RingbufProduction::close_books() {

@@ -23,10 +23,8 @@ class RingbufProduction {
                     LockAttempt attempt, bool stepped, Scratch& scratch);
 
   StepResult step();
-  void run() {
-    while (step() != StepResult::done) {
-    }
-  }
+  /// Takes all remaining steps. Not once the record is visible.
+  void run();
 
   bool interrupts_off() const { return phase_ == Phase::reserve && reserve_.holds_lock(); }
   /// Whether the record is written and the next step makes it visible.
@@ -40,9 +38,11 @@ class RingbufProduction {
 
   bool discards() const;
   StepResult reserve();
+  StepResult end_reserve();
   StepResult draft();
   StepResult write_half(bool first);
   StepResult commit();
+  void count_commit();
   void start_commit();
   void close_books();
   ring::RecordIdentity identity() const;
