@@ -122,12 +122,11 @@ RC_GTEST_PROP(SequenceProps, AShortNumberIsCompletedFromAnyNeighbourWithinHalfIt
 }
 
 RC_GTEST_PROP(SequenceSetProps, AgreesWithASetOfNumbers, ()) {
-  const std::uint64_t edge = SequenceSet::chunk_numbers;
+  constexpr std::uint64_t edge = SequenceSet::chunk_numbers;
   const auto full_below = *rc::gen::element<std::uint64_t>(0, 3, edge - 1, edge, edge + 70);
   // Few different numbers on both sides of two chunk boundaries, so that they meet.
-  const auto number =
-      rc::gen::apply([edge](std::uint64_t chunk, std::uint64_t offset) { return chunk * edge + offset; },
-                     rc::gen::inRange<std::uint64_t>(0, 3), rc::gen::inRange<std::uint64_t>(0, 140));
+  const auto number = rc::gen::apply([](std::uint64_t chunk, std::uint64_t offset) { return chunk * edge + offset; },
+                                     rc::gen::inRange<std::uint64_t>(0, 3), rc::gen::inRange<std::uint64_t>(0, 140));
   SequenceSet set(full_below);
   std::set<std::uint64_t> model;
   for (const std::uint64_t n : *rc::gen::container<std::vector<std::uint64_t>>(number)) {
