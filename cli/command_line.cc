@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CLI11 takes the line apart and writes the help; it is slow to compile, so that no other file includes it. Values are
+// read by cli/values.h, so that a flag and its environment variable are held to the same rules and every error is one
+// line of ours.
+#include "cli/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "cli/values.h"
+#include "harness/list.h"
+#include "harness/nearest.h"
+#include "harness/text_layout.h"
+#include "harness/version.h"
+
+namespace ringside::cli {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+/// One flag: what was said to it, on the line or in the environment.
+struct Flag {
+  std::string name;         ///< `--hang-timeout`
+  std::string description;  ///< one line for the help
+  std::string value_name;   ///< empty: a switch
+  bool many = false;        ///< takes several values, and may be repeated
+  Texts values = {};
+  std::string origin = {};  ///< the name under which the values came: the flag, or its variable
+
+  bool given() const { return !values.empty(); }
+};
+
+/// `--hang-timeout` is `RINGSIDE_HANG_TIMEOUT` in the environment.
+std::string variable_of(const std::string& flag) {
+  std::string name = "RINGSIDE_";
+  for (const char letter : flag.substr(2)) {
+    name += letter == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  }
+  return name;
+}
+
+/// Every flag that a command may have. The commands pick from these.
+struct Flags {
+  Flag world{"--world", "model, kernel or both; default: every world that this machine can run", "WORLD"};
+  Flag ring{"--ring", "ringbuf or perf; default: both", "RING", true};
+  Flag consumer{"--consumer", "only these, see `ringside list`; default: every strategy", "NAME", true};
+  Flag scenario{"--scenario", "only these: shipped names or TOML files; default: every shipped one", "NAME|FILE", true};
+  Flag plugin{"--plugin", "a shared object with a consumer (ring/consumer.h) to check", "FILE"};
+  Flag records{"--records", "records of each run, such as 5000, 64K or 100M; default: as the scenario says", "N"};
+  Flag seed{"--seed", "every choice is drawn from it, decimal or 0x; default: a new one", "S"};
+  Flag hang_timeout{"--hang-timeout", "a call without progress for so long is a hang, such as 500ms or 10s", "TIME"};
+  Flag format{"--format", "table, json or junit; default: table", "FORMAT"};
+  Flag output{"--output", "write the report to this file, all at once; default: standard output", "FILE"};
+  Flag quiet{"--quiet", "no progress and no remarks on standard error", ""};
+
+  std::vector<Flag*> of(const std::string& command) {
+    if (command == "check") {
+      return {&world, &ring, &consumer, &scenario, &plugin, &records, &seed, &hang_timeout, &format, &output, &quiet};
+    }
+    if (command == "mutants") return {&world, &consumer, &seed, &hang_timeout, &format, &output, &quiet};
+    return {&format, &output, &quiet};
+  }
+};
+
+struct CommandFace {
+  const char* name;
+  const char* summary;
+};
+constexpr CommandFace faces[] = {
+    {"check", "judge consumers on the model and on rings of the running kernel"},
+    {"mutants", "judge consumers that are broken on purpose: each must be convicted"},
+    {"list", "what can be named: consumers, scenarios, mutants, rings"},
+    {"doctor", "what this machine can run, what it lacks, how to get it"},
+};
+
+constexpr const char* footer =
+    "Each flag is also an environment variable: --seed is RINGSIDE_SEED, --hang-timeout RINGSIDE_HANG_TIMEOUT.\n"
+    "Exit status: 0 clean; 1 defects found; 2 wrong usage; 3 this machine cannot do what was asked;\n"
+    "70 a fault of ringside itself; 128 + n after signal n.";
+
+tl::unexpected<ring::Error> usage(std::string attempt, std::string reason, std::string remedy) {
+  return ring::error(std::move(attempt), std::move(reason), std::move(remedy));
+}
+
+tl::unexpected<ring::Error> usage(const Flag& flag, const BadValue& value) {
+  return usage("read " + flag.origin, value.reason, value.remedy);
+}
+
+void add_flag(CLI::App& command, Flag& flag) {
+  const std::string description = fmt::format("{} [{}]", flag.description, variable_of(flag.name));
+  if (flag.value_name.empty()) {
+    command.add_flag(
+        flag.name, [&flag](std::int64_t times) { flag.values.assign(times > 0 ? 1 : 0, "1"); }, description);
+    return;
+  }
+  // Every flag takes a list, so that one said twice can be told as that.
+  command.add_option(flag.name, flag.values, description)->type_name(flag.value_name)->allow_extra_args(flag.many);
+}
+
+std::unique_ptr<CLI::App> make_app(Flags& flags, std::string& topic, bool& version_asked) {
+  auto app =
+      std::make_unique<CLI::App>("Proves that code which reads Linux kernel rings reads them right.", "ringside");
+  app->footer(footer);
+  app->allow_extras();
+  app->add_flag("--version", version_asked, "print the version");
+  for (const CommandFace& face : faces) {
+    CLI::App* const command = app->add_subcommand(face.name, face.summary);
+    command->allow_extras();
+    command->footer(footer);
+    for (Flag* flag : flags.of(face.name)) add_flag(*command, *flag);
+    if (std::string_view{face.name} == "list") {
+      command->add_option("topic", topic, fmt::format("one of: {}", harness::joined(harness::list_topics())));
+    }
+  }
+  return app;
+}
+
+/// CLI11 begins its message with the flag that has the problem: `--seed: 1 required TEXT missing`.
+tl::unexpected<ring::Error> parse_error(const CLI::ParseError& failure) {
+  const std::string message = harness::one_line(failure.what());
+  const std::string flag = message.substr(0, message.find(':'));
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&failure) != nullptr && flag.starts_with("--")) {
+    return usage("read " + flag, "it has no value", fmt::format("write {} VALUE", flag));
+  }
+  return usage("read the command line", message, "see ringside --help");
+}
+
+Texts names_of(const std::vector<Flag*>& flags) {
+  Texts names{"--help"};
+  for (const Flag* flag : flags) names.push_back(flag->name);
+  return names;
+}
+
+/// The first word that no command or flag took.
+tl::unexpected<ring::Error> leftover_error(const std::string& word, const std::string& command, Flags& flags) {
+  const std::string shown = harness::one_line(word);
+  if (word.starts_with("-")) {
+    const std::string flag = shown.substr(0, shown.find('='));
+    const Texts names = command.empty() ? Texts{"--help", "--version"} : names_of(flags.of(command));
+    const std::string who = command.empty() ? "ringside" : "ringside " + command;
+    const bool belongs_to_command = command.empty() && !harness::nearest(flag, names);
+    return usage(fmt::format("read flag {}", flag), fmt::format("{} has no such flag", who),
+                 belongs_to_command ? "write the command first: check, mutants, list or doctor"
+                                    : harness::suggestion(flag, names));
+  }
+  if (command.empty()) {
+    Texts commands;
+    for (const CommandFace& face : faces) commands.emplace_back(face.name);
+    return usage(fmt::format("run \"{}\"", shown), "there is no such command", harness::suggestion(shown, commands));
+  }
+  return usage(
+      fmt::format("read \"{}\"", shown), fmt::format("ringside {} does not expect it", command),
+      command == "list" ? "name one topic at a time" : "name consumers by --consumer, scenarios by --scenario");
+}
+
+void read_environment(Flag& flag, Environment environment) {
+  flag.origin = flag.name;
+  if (flag.given()) return;
+  const std::string variable = variable_of(flag.name);
+  const char* const value = environment(variable.c_str());
+  if (value == nullptr || *value == '\0') return;
+  flag.values = {value};
+  flag.origin = variable;
+}
+
+/// Reads one value into `target` when the flag was given.
+template <class T, class Parse>
+ring::Result<void> take(const Flag& flag, Parse parse, T& target) {
+  if (!flag.given()) return {};
+  const auto value = parse(flag.values.front());
+  if (!value) return usage(flag, value.error());
+  target = *value;
+  return {};
+}
+
+Value<std::string> parse_path(std::string_view text) {
+  if (text.empty()) return tl::unexpected(BadValue{"the path is empty", "write the path of a file"});
+  return std::string{text};
+}
+
+ring::Result<void> take_names(const Flag& flag, Texts& target) {
+  if (!flag.given()) return {};
+  const Value<Texts> names = split_names(flag.values);
+  if (!names) return usage(flag, names.error());
+  target = *names;
+  return {};
+}
+
+ring::Result<void> take_rings(const Flag& flag, std::vector<ring::RingKind>& target) {
+  Texts names;
+  if (const auto taken = take_names(flag, names); !taken) return taken;
+  if (!names.empty()) target.clear();
+  for (const std::string& name : names) {
+    const Value<ring::RingKind> kind = parse_ring(name);
+    if (!kind) return usage(flag, kind.error());
+    target.push_back(*kind);
+  }
+  return {};
+}
+
+std::uint64_t drawn_seed() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+/// What can fail, in the order of the help, so that the first error is the one that a reader of the line meets first.
+ring::Result<void> take_all(const Flags& flags, Invocation& invocation) {
+  harness::CheckOptions& options = invocation.options;
+  ring::Result<void> taken = take(flags.world, parse_worlds, options.worlds);
+  if (taken) taken = take_rings(flags.ring, options.rings);
+  if (taken) taken = take_names(flags.consumer, options.consumers);
+  if (taken) taken = take_names(flags.scenario, options.scenarios);
+  if (taken) taken = take(flags.plugin, parse_path, options.plugin);
+  if (taken) taken = take(flags.records, parse_count, options.records);
+  if (taken) taken = take(flags.seed, parse_seed, options.seed);
+  if (taken) taken = take(flags.hang_timeout, parse_duration_ms, options.hang_timeout_ms);
+  if (taken) taken = take(flags.format, parse_format, invocation.format);
+  if (taken) taken = take(flags.output, parse_path, invocation.output);
+  if (taken) taken = take(flags.quiet, parse_switch, invocation.quiet);
+  return taken;
+}
+
+/// The line that does the same again: what was said, and the seed. Where the report goes and how it looks is left out.
+std::string repeat_line(const std::string& command, const std::vector<Flag*>& flags, std::uint64_t seed) {
+  std::string line = "ringside " + command;
+  for (const Flag* flag : flags) {
+    if (flag->name == "--seed") line += fmt::format(" --seed 0x{:016x}", seed);
+    const bool about_the_report = flag->name == "--format" || flag->name == "--output" || flag->name == "--quiet";
+    if (flag->name == "--seed" || about_the_report || !flag->given()) continue;
+    line += ' ' + flag->name;
+    for (const std::string& value : flag->values) line += ' ' + shell_quoted(value);
+  }
+  return line;
+}
+
+Command command_of(const std::string& name) {
+  if (name == "check") return Command::check;
+  if (name == "mutants") return Command::mutants;
+  return name == "list" ? Command::list : Command::doctor;
+}
+
+ring::Result<Invocation> read_command(const CLI::App& command, Flags& flags, Environment environment) {
+  const std::string name = command.get_name();
+  if (!command.remaining().empty()) return leftover_error(command.remaining().front(), name, flags);
+  const std::vector<Flag*> own = flags.of(name);
+  for (Flag* flag : own) {
+    read_environment(*flag, environment);
+    if (!flag->many && flag->values.size() > 1) {
+      return usage("read " + flag->name, "it was given twice", "give it once");
+    }
+  }
+  Invocation invocation;
+  invocation.command = command_of(name);
+  invocation.options.seed = flags.seed.given() ? 0 : drawn_seed();
+  if (const ring::Result<void> taken = take_all(flags, invocation); !taken) return tl::unexpected(taken.error());
+  invocation.worlds_named = flags.world.given();
+  invocation.repeat = repeat_line(name, own, invocation.options.seed);
+  return invocation;
+}
+
+Invocation print(std::string text) {
+  Invocation invocation;
+  invocation.text = std::move(text);
+  return invocation;
+}
+
+}  // namespace
+
+ring::Result<Invocation> parse_command_line(int argc, const char* const* argv, Environment environment) {
+  Flags flags;
+  std::string topic;
+  bool version_asked = false;
+  const std::unique_ptr<CLI::App> app = make_app(flags, topic, version_asked);
+  try {
+    app->parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return print(app->help());
+  } catch (const CLI::ParseError& failure) {
+    return parse_error(failure);
+  }
+  if (version_asked) return print(fmt::format("ringside {}\n", harness::version));
+  const std::vector<CLI::App*> commands = app->get_subcommands();
+  if (!app->remaining().empty()) return leftover_error(app->remaining().front(), "", flags);
+  if (commands.empty()) return usage("run ringside", "no command was named", "one of check, mutants, list, doctor");
+  if (commands.size() > 1) return leftover_error(commands[1]->get_name(), commands[0]->get_name(), flags);
+  ring::Result<Invocation> invocation = read_command(*commands.front(), flags, environment);
+  if (invocation) invocation->topic = topic;
+  return invocation;
+}
+
+}  // namespace ringside::cli

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "cli/exit_status.h"
+#include "cli/output_file.h"
+#include "cli/progress.h"
+#include "harness/doctor.h"
+#include "harness/list.h"
+#include "harness/nearest.h"
+#include "harness/text_layout.h"
+
+namespace ringside::cli {
+namespace {
+
+constexpr std::size_t columns_elsewhere = 100;
+constexpr std::size_t fewest_columns = 60;
+constexpr std::size_t most_columns = 120;  ///< longer lines are no easier to read
+
+std::size_t columns_of(int descriptor) {
+  winsize size{};
+  if (ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return columns_elsewhere;
+  return size.ws_col;
+}
+
+/// Colours on a terminal only, and not where https://no-color.org asks for none.
+harness::TextStyle style_of(const OutputFile& output) {
+  harness::TextStyle style;
+  if (!output.is_standard_output() || isatty(STDOUT_FILENO) == 0) return style;
+  const char* const no_colour = std::getenv("NO_COLOR");
+  const char* const terminal = std::getenv("TERM");
+  const bool dumb = terminal == nullptr || std::string_view{terminal} == "dumb";
+  style.colour = !dumb && (no_colour == nullptr || *no_colour == '\0');
+  style.columns = std::clamp(columns_of(STDOUT_FILENO), fewest_columns, most_columns);
+  return style;
+}
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void write_remark(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+int fail(const ring::Error& error, int status) {
+  print_error(error);
+  return status;
+}
+
+ProgressPrinter::Options progress_options(const char* noun) {
+  const char* const terminal = std::getenv("TERM");
+  ProgressPrinter::Options options;
+  options.terminal = isatty(STDERR_FILENO) != 0 && terminal != nullptr && std::string_view{terminal} != "dumb";
+  options.columns = columns_of(STDERR_FILENO);
+  options.noun = noun;
+  options.seconds = steady_seconds;
+  options.write = write_remark;
+  return options;
+}
+
+bool asks_for(const harness::CheckOptions& options, harness::WorldKind world) {
+  return std::find(options.worlds.begin(), options.worlds.end(), world) != options.worlds.end();
+}
+
+/// Nothing when the worlds can run or when it was left to us which; an error when a named one cannot run.
+ring::Result<void> require_worlds(const Invocation& invocation) {
+  if (!asks_for(invocation.options, harness::WorldKind::kernel)) return {};
+  const std::optional<std::string> obstacle = kernel_obstacle(harness::diagnose());
+  if (!obstacle) return {};
+  if (invocation.worlds_named) return ring::error("run on kernel rings", *obstacle, "`ringside doctor` tells more");
+  if (!invocation.quiet) {
+    write_remark(fmt::format("ringside: kernel rings cannot be run here, their runs are skipped: {}\n", *obstacle));
+  }
+  return {};
+}
+
+/// The last words of a run whose report went to a file: the report itself is not on the screen.
+template <class AnyReport>
+void remark_on_file(const Invocation& invocation, const AnyReport& report) {
+  if (invocation.quiet) return;
+  write_remark(fmt::format("{}\nreport: {}\n", verdict_line(report, {}), invocation.output));
+}
+
+template <class AnyReport>
+int conclude(const Invocation& invocation, const OutputFile& output, const AnyReport& report) {
+  const ring::Result<void> written = output.write(render(report, invocation.format, style_of(output)));
+  if (!written) return fail(written.error(), exit_cannot);
+  if (!output.is_standard_output()) remark_on_file(invocation, report);
+  return exit_status(report);
+}
+
+/// What check and mutants have in common: `execute` runs everything and fills the report's results in.
+template <class AnyReport, class Execute>
+int run_and_report(const Invocation& invocation, const char* noun, std::size_t planned, const Execute& execute) {
+  const ring::Result<OutputFile> output = OutputFile::prepare(invocation.output);
+  if (!output) return fail(output.error(), exit_usage);
+  if (const ring::Result<void> able = require_worlds(invocation); !able) return fail(able.error(), exit_cannot);
+  AnyReport report;
+  report.context = harness::describe_machine();
+  report.context.command_line = invocation.repeat;
+  report.context.seed = invocation.options.seed;
+  report.planned = planned;
+  if (!invocation.quiet) write_remark(fmt::format("{}\n", invocation.repeat));
+  ProgressPrinter printer(progress_options(noun));
+  const harness::ProgressSink sink = [&](const harness::Progress& progress) {
+    if (!invocation.quiet) printer.tell(progress);
+  };
+  const double begin = steady_seconds();
+  const ring::Result<void> executed = execute(report, sink);
+  printer.finish();
+  if (!executed) return fail(executed.error(), exit_fault);
+  report.duration_seconds = steady_seconds() - begin;
+  report.interrupted_by = harness::interrupted_by();
+  return conclude(invocation, *output, report);
+}
+
+int check(const Invocation& invocation) {
+  const ring::Result<std::vector<harness::RunSpec>> plan = plan_check(invocation.options);
+  if (!plan) return fail(plan.error(), exit_usage);
+  return run_and_report<harness::Report>(
+      invocation, "cell", plan->size(),
+      [&](harness::Report& report, const harness::ProgressSink& sink) -> ring::Result<void> {
+        ring::Result<std::vector<harness::RunResult>> runs = run_check(invocation.options, sink);
+        if (!runs) return tl::unexpected(runs.error());
+        report.runs = std::move(*runs);
+        return {};
+      });
+}
+
+/// A name is looked up before anything runs: a mistyped one is wrong usage, not a fault.
+ring::Result<std::size_t> plan_mutants(const harness::CheckOptions& options) {
+  const std::vector<std::string> known = harness::mutant_names();
+  for (const std::string& name : options.consumers) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      return ring::error(fmt::format("find mutant \"{}\"", harness::one_line(name)), "no mutant has that name",
+                         harness::suggestion(name, known));
+    }
+  }
+  return (options.consumers.empty() ? known.size() : options.consumers.size()) * options.worlds.size();
+}
+
+int mutants(const Invocation& invocation) {
+  const ring::Result<std::size_t> planned = plan_mutants(invocation.options);
+  if (!planned) return fail(planned.error(), exit_usage);
+  return run_and_report<harness::MutantReport>(
+      invocation, "trial", *planned,
+      [&](harness::MutantReport& report, const harness::ProgressSink& sink) -> ring::Result<void> {
+        ring::Result<std::vector<harness::MutantResult>> results = run_mutants(invocation.options, sink);
+        if (!results) return tl::unexpected(results.error());
+        report.mutants = std::move(*results);
+        return {};
+      });
+}
+
+int list(const Invocation& invocation) {
+  const ring::Result<OutputFile> output = OutputFile::prepare(invocation.output);
+  if (!output) return fail(output.error(), exit_usage);
+  const ring::Result<std::string> text = harness::list(invocation.topic, invocation.format, style_of(*output));
+  if (!text) return fail(text.error(), exit_usage);
+  if (const ring::Result<void> written = output->write(*text); !written) return fail(written.error(), exit_cannot);
+  return exit_clean;
+}
+
+int doctor(const Invocation& invocation) {
+  const ring::Result<OutputFile> output = OutputFile::prepare(invocation.output);
+  if (!output) return fail(output.error(), exit_usage);
+  const harness::Diagnosis diagnosis = harness::diagnose();
+  const ring::Result<std::string> text = render(diagnosis, invocation.format, style_of(*output));
+  if (!text) return fail(text.error(), exit_usage);
+  if (const ring::Result<void> written = output->write(*text); !written) return fail(written.error(), exit_cannot);
+  return kernel_obstacle(diagnosis) ? exit_cannot : exit_clean;
+}
+
+}  // namespace
+
+void print_error(const ring::Error& error) {
+  write_remark(fmt::format("ringside: {}\n", harness::one_line(ring::to_string(error))));
+}
+
+int run(const Invocation& invocation) {
+  switch (invocation.command) {
+    case Command::check:
+      return check(invocation);
+    case Command::mutants:
+      return mutants(invocation);
+    case Command::list:
+      return list(invocation);
+    case Command::doctor:
+      return doctor(invocation);
+    case Command::print:
+      break;
+  }
+  const ring::Result<OutputFile> output = OutputFile::prepare("");
+  const ring::Result<void> written = output->write(invocation.text);
+  return written ? exit_clean : fail(written.error(), exit_cannot);
+}
+
+}  // namespace ringside::cli

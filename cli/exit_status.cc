@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/exit_status.h"
+
+namespace ringside::cli {
+namespace {
+
+int status_of(int interrupted_by, std::size_t bad, std::size_t fault, std::size_t good) {
+  if (interrupted_by != 0) return exit_signal_base + interrupted_by;
+  if (bad != 0) return exit_defects;
+  if (fault != 0) return exit_fault;
+  return good == 0 ? exit_cannot : exit_clean;
+}
+
+}  // namespace
+
+int exit_status(const harness::Report& report) {
+  const harness::OutcomeCounts counts = count_outcomes(report);
+  return status_of(report.interrupted_by, counts.defects, counts.fault, counts.clean);
+}
+
+int exit_status(const harness::MutantReport& report) {
+  const harness::MutantCounts counts = count_mutants(report);
+  return status_of(report.interrupted_by, counts.escaped, counts.fault, counts.convicted);
+}
+
+}  // namespace ringside::cli

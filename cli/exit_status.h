@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the exit status says. A script may rely on each.
+#pragma once
+
+#include "harness/report.h"
+
+namespace ringside::cli {
+
+inline constexpr int exit_clean = 0;
+inline constexpr int exit_defects = 1;        ///< of a consumer; or a mutant that escaped
+inline constexpr int exit_usage = 2;          ///< nothing was run
+inline constexpr int exit_cannot = 3;         ///< this machine cannot do what was asked
+inline constexpr int exit_fault = 70;         ///< ringside itself failed
+inline constexpr int exit_signal_base = 128;  ///< plus the number of the signal
+
+/// In this order: a signal, as shells say it; a defect that was found, since it is true whatever else happened; a fault
+/// of ringside; nothing that could be judged; clean.
+int exit_status(const harness::Report& report);
+int exit_status(const harness::MutantReport& report);
+
+}  // namespace ringside::cli

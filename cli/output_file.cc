@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace ringside::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string attempt_on(const std::string& path) { return fmt::format("write report \"{}\"", path); }
+
+/// 0, or the errno of the write that failed.
+int write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+/// Closes and gives the first error of both: a full disk may show at the end only.
+int write_and_close(int descriptor, std::string_view text, bool to_disk) {
+  int failure = write_all(descriptor, text);
+  if (failure == 0 && to_disk && fsync(descriptor) != 0) failure = errno;
+  if (close(descriptor) != 0 && failure == 0) failure = errno;
+  return failure;
+}
+
+std::string folder_of(const std::string& path) {
+  const std::string folder = fs::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+/// The name beside `path` under which the report grows; the process id keeps two runs apart.
+std::string growing_name(const std::string& path) { return fmt::format("{}.{}.new", path, getpid()); }
+
+int open_new(const std::string& path) { return open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }
+
+/// A link is followed: the file that it names is replaced, not the link.
+std::string resolved(const std::string& path) {
+  std::error_code failure;
+  const fs::path real = fs::canonical(path, failure);
+  return failure ? path : real.string();
+}
+
+ring::Result<void> write_directly(const std::string& path, std::string_view text) {
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  const int failure = descriptor < 0 ? errno : write_and_close(descriptor, text, false);
+  if (failure != 0) return ring::errno_error(attempt_on(path), failure);
+  return {};
+}
+
+}  // namespace
+
+ring::Result<OutputFile> OutputFile::prepare(const std::string& path) {
+  if (path.empty()) return OutputFile("", false);
+  struct stat status{};
+  if (stat(path.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) return ring::error(attempt_on(path), "it is a directory", "name a file in it");
+    if (!S_ISREG(status.st_mode)) return OutputFile(path, false);
+  }
+  const std::string target = resolved(path);
+  const std::string trial = growing_name(target);
+  const int descriptor = open_new(trial);
+  if (descriptor < 0) {
+    const int failure = errno;
+    return ring::errno_error(attempt_on(path), failure,
+                             failure == ENOENT ? fmt::format("make the directory \"{}\" first", folder_of(path))
+                                               : "choose a place that you may write to");
+  }
+  close(descriptor);
+  unlink(trial.c_str());
+  return OutputFile(target, true);
+}
+
+ring::Result<void> OutputFile::write(std::string_view text) const {
+  if (is_standard_output()) {
+    if (const int failure = write_all(STDOUT_FILENO, text); failure != 0) {
+      return ring::errno_error("write report to standard output", failure);
+    }
+    return {};
+  }
+  if (!renames_) return write_directly(path_, text);
+  const std::string growing = growing_name(path_);
+  const int descriptor = open_new(growing);
+  if (descriptor < 0) return ring::errno_error(attempt_on(path_), errno);
+  int failure = write_and_close(descriptor, text, true);
+  if (failure == 0 && rename(growing.c_str(), path_.c_str()) != 0) failure = errno;
+  if (failure == 0) return {};
+  unlink(growing.c_str());
+  return ring::errno_error(attempt_on(path_), failure);
+}
+
+}  // namespace ringside::cli

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <span>
+
+#include "harness/nearest.h"
+#include "harness/text_layout.h"
+
+namespace ringside::cli {
+namespace {
+
+tl::unexpected<BadValue> bad(std::string_view text, std::string_view reason, std::string remedy) {
+  return tl::unexpected(BadValue{fmt::format("\"{}\" {}", harness::one_line(text), reason), std::move(remedy)});
+}
+
+/// All of `digits` as a number, or nothing when a character is no digit of the base or the number needs over 64 bits.
+std::optional<std::uint64_t> whole_number(std::string_view digits, int base) {
+  std::uint64_t number = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [stop, failure] = std::from_chars(digits.data(), end, number, base);
+  if (digits.empty() || failure != std::errc{} || stop != end) return std::nullopt;
+  return number;
+}
+
+std::optional<std::uint64_t> product(std::optional<std::uint64_t> a, std::uint64_t b) {
+  std::uint64_t result = 0;
+  if (!a || __builtin_mul_overflow(*a, b, &result)) return std::nullopt;
+  return result;
+}
+
+std::uint64_t multiplier_of(char suffix) {
+  switch (suffix) {
+    case 'k':
+    case 'K':
+      return 1'000;
+    case 'm':
+    case 'M':
+      return 1'000'000;
+    case 'g':
+    case 'G':
+      return 1'000'000'000;
+    default:
+      return 1;
+  }
+}
+
+tl::unexpected<BadValue> unknown_name(std::string_view text, std::span<const std::string> valid) {
+  return bad(text, "is not known", harness::suggestion(text, valid));
+}
+
+}  // namespace
+
+Value<std::uint64_t> parse_count(std::string_view text) {
+  const std::uint64_t multiplier = text.empty() ? 1 : multiplier_of(text.back());
+  const std::string_view digits = multiplier == 1 ? text : text.substr(0, text.size() - 1);
+  const std::optional<std::uint64_t> count = product(whole_number(digits, 10), multiplier);
+  if (!count || *count == 0) return bad(text, "is no count", "write a number from 1, such as 5000, 64K, 100M or 2G");
+  return *count;
+}
+
+Value<std::uint64_t> parse_seed(std::string_view text) {
+  const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+  const std::optional<std::uint64_t> seed = hexadecimal ? whole_number(text.substr(2), 16) : whole_number(text, 10);
+  if (!seed) return bad(text, "is no seed", "write a number of 64 bits, such as 42 or 0x9f3a");
+  return *seed;
+}
+
+Value<std::uint64_t> parse_duration_ms(std::string_view text) {
+  constexpr std::uint64_t longest_ms = 24ull * 60 * 60 * 1000;
+  const std::size_t unit_at = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string_view unit = text.substr(unit_at);
+  std::uint64_t unit_ms = 0;
+  if (unit == "ms") unit_ms = 1;
+  if (unit == "s" || unit.empty()) unit_ms = 1000;
+  if (unit == "m") unit_ms = 60'000;
+  const std::optional<std::uint64_t> duration = product(whole_number(text.substr(0, unit_at), 10), unit_ms);
+  if (!duration || *duration == 0 || *duration > longest_ms) {
+    return bad(text, "is no time", "write 1ms to 24 hours, such as 500ms, 10s or 2m");
+  }
+  return *duration;
+}
+
+Value<std::vector<harness::WorldKind>> parse_worlds(std::string_view text) {
+  using harness::WorldKind;
+  static const std::vector<std::string> valid{"model", "kernel", "both"};
+  if (text == "both") return std::vector{WorldKind::model, WorldKind::kernel};
+  for (const WorldKind world : {WorldKind::model, WorldKind::kernel}) {
+    if (text == harness::name_of(world)) return std::vector{world};
+  }
+  return unknown_name(text, valid);
+}
+
+Value<ring::RingKind> parse_ring(std::string_view text) {
+  static const std::vector<std::string> valid{"ringbuf", "perf"};
+  for (const ring::RingKind kind : {ring::RingKind::ringbuf, ring::RingKind::perf}) {
+    if (text == ring::name_of(kind)) return kind;
+  }
+  return unknown_name(text, valid);
+}
+
+Value<harness::ReportFormat> parse_format(std::string_view text) {
+  static const std::vector<std::string> valid{"table", "json", "junit"};
+  if (const std::optional<harness::ReportFormat> format = harness::report_format_of(text)) return *format;
+  return unknown_name(text, valid);
+}
+
+Value<bool> parse_switch(std::string_view text) {
+  if (text == "1" || text == "true" || text == "yes" || text == "on") return true;
+  if (text == "0" || text == "false" || text == "no" || text == "off") return false;
+  return bad(text, "is neither on nor off", "write 1 or 0");
+}
+
+Value<std::vector<std::string>> split_names(const std::vector<std::string>& texts) {
+  std::vector<std::string> names;
+  for (const std::string& text : texts) {
+    std::size_t begin = 0;
+    while (begin <= text.size()) {
+      const std::size_t end = std::min(text.find(',', begin), text.size());
+      const std::string name = text.substr(begin, end - begin);
+      if (name.empty()) return bad(text, "holds an empty name", "write names with one comma between them");
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      begin = end + 1;
+    }
+  }
+  return names;
+}
+
+std::string shell_quoted(std::string_view word) {
+  constexpr std::string_view harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,=:+@%";
+  if (!word.empty() && word.find_first_not_of(harmless) == std::string_view::npos) return std::string{word};
+  std::string quoted = "'";
+  for (const char letter : word) quoted += letter == '\'' ? std::string{"'\\''"} : std::string(1, letter);
+  return quoted + "'";
+}
+
+}  // namespace ringside::cli
