@@ -19,8 +19,8 @@ struct FaultPlan {
   std::uint32_t eintr_every = 0;     ///< every n-th wait ends at once with EINTR; 0: never
   std::uint32_t spurious_every = 0;  ///< every n-th wait ends at once, naming a ring that need not be ready; 0: never
 
-  std::optional<std::uint32_t> hup_ring;  ///< this ring reports HUP for ever ...
-  std::uint64_t hup_after = 0;            ///< ... once that many operations have ended
+  std::optional<std::uint32_t> hup_ring = {};  ///< this ring reports HUP for ever ...
+  std::uint64_t hup_after = 0;                 ///< ... once that many operations have ended
 
   std::uint32_t stall_every = 0;  ///< every n-th operation of a CPU stalls with its record BUSY; 0: never
   std::uint32_t stall_turns = 0;  ///< for that many turns of its CPU (threaded: yields of its thread)

@@ -44,7 +44,9 @@
 //   - A source that holds a record does nothing but settle it: its number is given when it is settled. A settle of a
 //     source that holds nothing (its reservation failed) does nothing and is no attempt.
 //   - Records of 1 to 15 bytes need a source below RINGSIDE_RECORD_SHORT_SOURCES (ring/record.h).
-//   - perf rings take Action::output only; BPF ring buffers take every action.
+//   - perf rings take Action::output only, and no record of 1 to 15 bytes that is to be judged: it cannot be told from
+//   its
+//     padding. BPF ring buffers take every action.
 #pragma once
 
 #include <cstdint>

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <thread>
 
 namespace ringside::sim {
 
@@ -57,10 +58,25 @@ struct PlainMemory {
     std::uint32_t free = 0;
     return __atomic_compare_exchange_n(lock, &free, 1u, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
   }
+  /// What a spinner does between two tries: leaves the core to the holder, who may have been preempted on it.
+  static void relax(unsigned tries) {
+    if (tries % 64 == 63) {
+      std::this_thread::yield();
+    } else {
+      pause();
+    }
+  }
   static void unlock(std::uint32_t* lock) { __atomic_store_n(lock, 0u, __ATOMIC_RELEASE); }
   static void write_barrier() { std::atomic_thread_fence(std::memory_order_release); }
   /// Plain bytes into shared memory.
   static void write_bytes(void* to, const void* from, std::size_t size) { std::memcpy(to, from, size); }
+
+ private:
+  static void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+  }
 };
 
 }  // namespace ringside::sim

@@ -62,7 +62,9 @@ class RingbufReserve {
   /// makes one function of them.
   void run() {
     if (phase_ == Phase::check) check();
-    while (phase_ == Phase::lock) lock();
+    for (unsigned tries = 0; phase_ == Phase::lock; ++tries) {
+      if (lock() == StepResult::blocked) Memory::relax(tries);
+    }
     if (phase_ == Phase::positions) read_positions();
     while (phase_ == Phase::walk) walk();
     if (phase_ == Phase::pending) store_pending();
