@@ -235,14 +235,15 @@ ring::Result<std::string> read_file(const std::string& path) {
 bool Scenario::runs_on(ring::RingKind kind) const { return std::find(rings.begin(), rings.end(), kind) != rings.end(); }
 
 ring::Result<Scenario> parse_scenario(std::string_view toml, std::string_view origin) {
-  const toml::parse_result parsed = toml::parse(toml, origin);
-  if (!parsed) {
-    const toml::parse_error& wrong = parsed.error();
+  toml::table table;
+  try {
+    table = toml::parse(toml, origin);
+  } catch (const toml::parse_error& wrong) {  // Debian's library is built with exceptions: they end here
     return ring::error(fmt::format("{}:{}: read TOML", origin, wrong.source().begin.line),
                        std::string(wrong.description()));
   }
   ReadState state{.origin = std::string(origin), .failure = {}};
-  Scenario scenario = read_scenario(parsed.table(), state);
+  Scenario scenario = read_scenario(table, state);
   if (state.failure) return tl::unexpected(*state.failure);
   if (auto valid = validate(scenario); !valid) return tl::unexpected(valid.error());
   return scenario;

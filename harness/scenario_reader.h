@@ -4,7 +4,6 @@
 // error, with the nearest known key beside it. The first error wins and is kept; later reads do nothing.
 #pragma once
 
-#define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 
 #include <cstdint>

@@ -28,6 +28,8 @@ constexpr std::int64_t slice_ns = 20'000'000;
 // Rounds of "ready", then nothing to drain, after which a consumer is said to spin.
 constexpr std::uint64_t idle_rounds_stepped = 64;
 constexpr std::uint64_t idle_rounds_free = 100'000;
+// Timeouts within one call of the consumer's, after the producers have ended, that count as sleeping for ever.
+constexpr std::uint64_t most_timeouts = 1000;
 // Yields within one call after which it is said to spin for ever.
 constexpr std::uint64_t most_yields = 1'000'000;
 
@@ -142,6 +144,7 @@ class Session {
   std::uint64_t allowed_ = 0;    // records that the call under way may deliver
   std::uint64_t delivered_ = 0;  // records that it has delivered
   std::uint64_t yields_ = 0;
+  std::uint64_t timeouts_ = 0;
   std::uint64_t waits_ = 0;
   std::uint64_t idle_rounds_ = 0;
 };
@@ -201,6 +204,7 @@ void Session::enter(const char* call) {
   views_.begin_call();
   delivered_ = 0;
   yields_ = 0;
+  timeouts_ = 0;
 }
 
 void Session::leave() {
@@ -336,9 +340,9 @@ int Session::host_wait(std::span<ringside_ready> ready, int fd, std::int64_t tim
 }
 
 /// Every producer has ended, nothing is ready: only the deadline can still come. Without one the run is over, and a
-/// record that waits would wait for ever.
+/// record that waits would wait for ever. A consumer that sleeps in slices within one call is cut off after many.
 int Session::nothing_more_to_come(std::int64_t deadline) {
-  if (deadline >= 0) {
+  if (deadline >= 0 && ++timeouts_ < most_timeouts) {
     now_ns_ = std::max(now_ns_, deadline);
     return 0;
   }
@@ -347,7 +351,7 @@ int Session::nothing_more_to_come(std::int64_t deadline) {
       if (world_.at_head(index) != AtHead::committed) continue;
       const RingPositions at = world_.positions(index);
       accuse(DefectKind::missed_wakeup, index,
-             fmt::format("asleep without a deadline, every producer has ended, and {} bytes of committed records lie "
+             fmt::format("asleep for ever, every producer has ended, and {} bytes of committed records lie "
                          "at position {}",
                          at.producer - at.consumer, at.consumer));
     }
