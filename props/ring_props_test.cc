@@ -112,6 +112,21 @@ RC_GTEST_PROP(RecordProps, NoChangedByteIsProvenAsTheSameRecord, ()) {
   }
 }
 
+TEST(RecordProps, NoChangedByteOfASmallRecordIsProvenAsTheSameRecord) {
+  for (std::uint32_t length = RINGSIDE_RECORD_HEADER_BYTES; length <= 80; ++length) {
+    const RecordIdentity identity{.source = 1, .state = RecordState::committed, .length = length, .sequence = 5};
+    std::vector<std::byte> bytes(length);
+    write_record(bytes, identity);
+    for (std::byte& byte : bytes) {
+      byte ^= std::byte{0x10};
+      const RecordReading reading = read(bytes, 0, identity.sequence);
+      EXPECT_FALSE(reading.kind == Kind::proven && reading.identity == identity) << identity;
+      byte ^= std::byte{0x10};
+    }
+    EXPECT_EQ(read(bytes, 0, identity.sequence).kind, Kind::proven);
+  }
+}
+
 RC_GTEST_PROP(SequenceProps, AShortNumberIsCompletedFromAnyNeighbourWithinHalfItsPeriod, ()) {
   const auto bits = *rc::gen::inRange(1u, 36u);
   const std::uint64_t half = std::uint64_t{1} << (bits - 1);

@@ -91,7 +91,7 @@ TEST(Accounts, EveryAttemptHasItsPlace) {
                                             .extra = 1,
                                             .delivered_bytes = 6 * 32}));
   EXPECT_TRUE(balances(verdict.accounting)) << verdict;
-  EXPECT_EQ(kinds_of(verdict), (Kinds{DefectKind::lost, DefectKind::duplicate}));
+  ASSERT_EQ(kinds_of(verdict), (Kinds{DefectKind::lost, DefectKind::duplicate}));
 }
 
 TEST(Accounts, ALedgerThatDoesNotAddUpIsSaidAloud) {

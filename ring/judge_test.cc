@@ -51,7 +51,7 @@ TEST(Judge, AcquitsAnyInterleavingOfSources) {
 
 TEST(Judge, ARecordThatNeverComesIsLost) {
   const Verdict verdict = judge_numbers({0, 1, 3}, 4);
-  EXPECT_EQ(kinds_of(verdict), Kinds{DefectKind::lost});
+  ASSERT_EQ(kinds_of(verdict), Kinds{DefectKind::lost});
   EXPECT_EQ(verdict.defects[0].sequence, 2u);
   EXPECT_EQ(verdict.defects[0].count, 1u);
   EXPECT_EQ(verdict.defects[0].detail, "source 0: 1 of 4 records never came, the first is record 2");
@@ -59,21 +59,21 @@ TEST(Judge, ARecordThatNeverComesIsLost) {
 
 TEST(Judge, ATailThatNeverComesIsLost) {
   const Verdict verdict = judge_numbers({0, 1}, 5);
-  EXPECT_EQ(kinds_of(verdict), Kinds{DefectKind::lost});
+  ASSERT_EQ(kinds_of(verdict), Kinds{DefectKind::lost});
   EXPECT_EQ(verdict.defects[0].sequence, 2u);
   EXPECT_EQ(verdict.defects[0].count, 3u);
 }
 
 TEST(Judge, ARecordDeliveredTwiceIsADuplicate) {
   const Verdict verdict = judge_numbers({0, 1, 1, 2}, 3);
-  EXPECT_EQ(kinds_of(verdict), Kinds{DefectKind::duplicate});
+  ASSERT_EQ(kinds_of(verdict), Kinds{DefectKind::duplicate});
   EXPECT_EQ(verdict.defects[0].sequence, 1u);
   EXPECT_EQ(verdict.accounting.extra, 1u);
 }
 
 TEST(Judge, ARecordThatComesLateIsReorderedAndNotLost) {
   const Verdict verdict = judge_numbers({0, 2, 1, 3}, 4);
-  EXPECT_EQ(kinds_of(verdict), Kinds{DefectKind::reordered});
+  ASSERT_EQ(kinds_of(verdict), Kinds{DefectKind::reordered});
   EXPECT_EQ(verdict.defects[0].sequence, 1u);
   EXPECT_EQ(verdict.defects[0].detail, "source 0 record 1: delivered after record 2");
   EXPECT_EQ(verdict.accounting.delivered, 4u);
