@@ -41,7 +41,7 @@ std::span<const Mutant> mutants() {
       Mutant{&mutant::break_at_end(), DefectKind::torn,
              "Copies a record that crosses the ring's end only up to that end.", "D3", "wrap"},
       Mutant{&mutant::sleep_without_look(), DefectKind::missed_wakeup,
-             "Publishes its position after the pass and sleeps without looking again.", "A1", "steady"},
+             "Publishes its position when about to sleep, and sleeps without looking again.", "A1", "interleaved"},
       Mutant{&mutant::early_timeout(), DefectKind::early_timeout,
              "Tells a timeout without looking whether a record came without a wake-up.", "A3", "no_wakeup_tail"},
       Mutant{&mutant::forget_lost(), DefectKind::loss_miscounted, "Passes over PERF_RECORD_LOST without a word.", "B4",

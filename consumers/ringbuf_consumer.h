@@ -40,12 +40,13 @@ class RingbufConsumer {
       Strategy& strategy = static_cast<Strategy&>(*this);
       const Drained drained =
           drain_ringbuf(readers_[ring], most, [&](auto& reader) { return strategy.hand_over(reader, ring); });
-      readers_[ring].publish();  // discarded records behind the last one, and all of a pass that published none
+      if constexpr (Steps::publishes_in_drain) readers_[ring].publish();  // discarded records behind the last one
       return drained;
     });
   }
 
   int wait(std::int64_t timeout_ns) {
+    if constexpr (!Steps::publishes_in_drain) publish_all();
     return wait_until<Steps>(
         Deadline(host_, timeout_ns), [this] { return look(); },
         [this](const Deadline& deadline) { return sleep_on_rings(host_, deadline); });
@@ -59,6 +60,10 @@ class RingbufConsumer {
   }
 
  private:
+  void publish_all() {
+    for (std::uint32_t ring = 0; ring < rings_.ring_count; ++ring) readers_[ring].publish();
+  }
+
   bool look() {
     bool found = false;
     for (std::uint32_t ring = 0; ring < rings_.ring_count; ++ring) {

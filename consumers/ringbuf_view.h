@@ -69,8 +69,8 @@ class RingbufView {
 struct RingbufSteps {
   static constexpr bool looks_before_sleep = true;
   static constexpr bool looks_at_timeout = true;
-  /// Callback: publish each record as it is done rather than all of them after the pass.
-  static constexpr bool publishes_each_record = true;
+  /// Publish at each record and after each pass; else only when about to sleep.
+  static constexpr bool publishes_in_drain = true;
   /// Views: their space stays reserved until they are released.
   static constexpr bool keeps_views_reserved = true;
 

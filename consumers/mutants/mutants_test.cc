@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "consumers/callback.h"
 #include "consumers/fake_host.h"
 #include "consumers/strategies.h"
 
@@ -101,29 +102,42 @@ TEST(Mutants, BreakAtEndTearsARecordThatCrossesTheEnd) {
   EXPECT_NE(torn[1], payload(2, 48));
 }
 
-TEST(Mutants, SleepWithoutLookSleepsOnARecordThatCameDuringThePass) {
+/// Publishes as late as sleep_without_look does, but looks again.
+struct PublishesLate : RingbufSteps {
+  static constexpr bool publishes_in_drain = false;
+};
+
+TEST(Mutants, SleepWithoutLookSleepsOnARecordThatCameBeforeItPublished) {
   const auto waits = [](const ringside_consumer& table) {
     FakeRingbuf ring(4096);
     FakeHost host;
     ring.put(payload(1, 8));
     OpenConsumer consumer(table, host, {ring.ring()});
-    host.during_delivery = [&] { ring.put(payload(2, 8)); };  // consumer_pos is 0: its commit wakes nobody
     EXPECT_EQ(consumer.drain(), 1);
+    EXPECT_EQ(consumer.drain(), 0);
+    ring.put(payload(2, 8));   // while consumer_pos may still say 0, so that its commit wakes nobody
     return consumer.wait(-1);  // nobody will ever wake it: the fake host cancels
   };
+  static constexpr ringside_consumer late = Callback<PublishesLate>::table("late", "publishes when about to sleep");
   EXPECT_EQ(waits(callback()), RINGSIDE_WAIT_READY);
+  EXPECT_EQ(waits(late), RINGSIDE_WAIT_READY);
   EXPECT_EQ(waits(mutant::sleep_without_look()), -ECANCELED);
 }
 
-TEST(Mutants, SleepWithoutLookPublishesAfterThePass) {
+TEST(Mutants, SleepWithoutLookPublishesOnlyWhenAboutToSleep) {
   FakeRingbuf ring(4096);
   FakeHost host;
   ring.put(payload(1, 8));
   ring.put(payload(2, 8));
   OpenConsumer consumer(mutant::sleep_without_look(), host, {ring.ring()});
-  host.during_delivery = [&] { EXPECT_EQ(ring.consumer_pos(), 0u); };
   EXPECT_EQ(consumer.drain(), 2);
-  EXPECT_EQ(ring.consumer_pos(), 32u);
+  EXPECT_EQ(ring.consumer_pos(), 0u);
+  host.during_sleep = [&](std::int64_t timeout_ns) {
+    EXPECT_EQ(ring.consumer_pos(), 32u);
+    host.now_ns += timeout_ns;
+    return 0;
+  };
+  EXPECT_EQ(consumer.wait(), RINGSIDE_WAIT_TIMEOUT);
 }
 
 TEST(Mutants, EarlyTimeoutTellsATimeoutWhileARecordLiesThere) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `callback` that publishes its position after the pass only, and goes to sleep without looking again. A record
-// committed during the pass finds the position behind it, so its commit wakes nobody (KERNEL-RINGS 4.4);
-// edge-triggered, the sleeper never learns of it. Publishing late alone would be harmless: the look after it is what is
+// `callback` that publishes its position only when about to sleep, and sleeps without looking again. A record committed
+// between its last look and that store finds the old position, so its commit wakes nobody (KERNEL-RINGS 4.4);
+// edge-triggered, the sleeper never learns of it. Publishing late alone is harmless: the look after it is what is
 // missing.
 #include "consumers/callback.h"
 #include "consumers/mutants/mutants.h"
@@ -11,7 +11,7 @@ namespace ringside::consumers::mutant {
 namespace {
 
 struct SleepWithoutLook : RingbufSteps {
-  static constexpr bool publishes_each_record = false;
+  static constexpr bool publishes_in_drain = false;
   static constexpr bool looks_before_sleep = false;
 };
 
@@ -19,7 +19,7 @@ struct SleepWithoutLook : RingbufSteps {
 
 const ringside_consumer& sleep_without_look() {
   static constexpr ringside_consumer table = Callback<SleepWithoutLook>::table(
-      "sleep_without_look", "callback that publishes after the pass and sleeps without looking again");
+      "sleep_without_look", "callback that publishes when about to sleep, and sleeps without looking again");
   return table;
 }
 
