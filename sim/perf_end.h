@@ -24,19 +24,15 @@ class PerfOutputEnd {
       case Phase::leave:
         return leave();
       case Phase::read_head:
-        published_ = ring_->head;
-        return go(Phase::publish);
+        return read_head();
       case Phase::publish:
         return publish();
       case Phase::reset_nest:
-        // Before head is looked at again: an interrupt from here on is outermost and publishes itself.
-        ring_->nest = 0;
-        return go(Phase::look_again);
+        return reset_nest();
       case Phase::look_again:
-        return go(ring_->head != published_ ? Phase::reenter : Phase::flag);
+        return look_again();
       case Phase::reenter:
-        ring_->nest = 1;
-        return go(Phase::read_head);
+        return reenter();
       case Phase::flag:
         return raise_flag();
       case Phase::done:
@@ -46,9 +42,17 @@ class PerfOutputEnd {
     return StepResult::done;
   }
 
+  /// Takes all remaining steps. They stand in a row, so that the compiler makes one function of them.
   void run() {
-    while (step() != StepResult::done) {
+    if (phase_ == Phase::leave) leave();
+    while (phase_ != Phase::flag && phase_ != Phase::done) {
+      if (phase_ == Phase::reenter) reenter();
+      if (phase_ == Phase::read_head) read_head();
+      if (phase_ == Phase::publish) publish();
+      if (phase_ == Phase::reset_nest) reset_nest();
+      if (phase_ == Phase::look_again) look_again();
     }
+    if (phase_ == Phase::flag) raise_flag();
   }
 
   /// After the last step: the event's irq-work is to be queued.
@@ -66,12 +70,30 @@ class PerfOutputEnd {
     return go(Phase::read_head);
   }
 
+  StepResult read_head() {
+    published_ = ring_->head;
+    return go(Phase::publish);
+  }
+
   StepResult publish() {
     // 5.2 B: barrier and relaxed store, pairs with the consumer's acquire of data_head (C): whoever sees the head sees
     // the data before it.
     Memory::write_barrier();
     Memory::store_relaxed(ring_->data_head, published_);
     return go(Phase::reset_nest);
+  }
+
+  StepResult reset_nest() {
+    // Before head is looked at again: an interrupt from here on is outermost and publishes itself.
+    ring_->nest = 0;
+    return go(Phase::look_again);
+  }
+
+  StepResult look_again() { return go(ring_->head != published_ ? Phase::reenter : Phase::flag); }
+
+  StepResult reenter() {
+    ring_->nest = 1;
+    return go(Phase::read_head);
   }
 
   StepResult raise_flag() {

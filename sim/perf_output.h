@@ -122,9 +122,26 @@ class PerfOutput {
     return StepResult::done;
   }
 
-  void run() {
-    while (step() != StepResult::done) {
+  /// Takes all remaining steps; calls `written` when the record is written and the next step is to count it.
+  template <class Written>
+  void run(Written&& written) {
+    if (phase_ == Phase::begin) {
+      begin_.run();
+      end_begin();
     }
+    if (phase_ == Phase::lost_record) copy_all(Phase::header);
+    if (phase_ == Phase::header) copy_all(Phase::payload);
+    if (phase_ == Phase::payload) copy_all(Phase::trailer);
+    if (phase_ == Phase::trailer) copy_all(Phase::count);
+    if (phase_ == Phase::count) {
+      written();
+      count();
+    }
+    if (phase_ == Phase::end) end_.run();
+    phase_ = Phase::done;
+  }
+  void run() {
+    run([] {});
   }
 
   /// After the last step: 0 or -ENOSPC.
@@ -153,8 +170,9 @@ class PerfOutput {
     return ring::perf::header_bytes + fields.bytes().size() + (raw ? ring::round_up_8(record.payload.size() + 4) : 0);
   }
 
-  StepResult begin() {
-    if (begin_.step() != StepResult::done) return StepResult::more;
+  StepResult begin() { return begin_.step() == StepResult::done ? end_begin() : StepResult::more; }
+
+  StepResult end_begin() {
     if (begin_.result() == PerfBegin::refused) {
       result_ = -ENOSPC;
       return finish();
@@ -225,6 +243,10 @@ class PerfOutput {
     rest_ = rest_.subspan(part);
     if (rest_.empty()) prepare(next);
     return StepResult::more;
+  }
+
+  void copy_all(Phase next) {
+    for (const Phase now = phase_; phase_ == now;) copy(next);
   }
 
   StepResult count() {

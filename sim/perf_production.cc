@@ -44,18 +44,31 @@ PerfProduction::PerfProduction(PerfRingModel& ring, SourceJournal& journal, Sour
 }
 
 StepResult PerfProduction::step() {
-  if (busy_) {
-    source_->fail(EBUSY);
-    result_ = -EBUSY;
-    return StepResult::done;
-  }
-  if (output_.about_to_publish()) {
-    journal_->note(output_.position(), operation_.source);
-    if (!malformed_ && operation_.size > 0) source_->begin_commit();
-  }
+  if (busy_) return refuse();
+  if (output_.about_to_publish()) begin_commit();
   const StepResult taken = output_.step();
   if (taken == StepResult::done) close_books();
   return taken;
+}
+
+void PerfProduction::run() {
+  if (busy_) {
+    refuse();
+    return;
+  }
+  output_.run([this] { begin_commit(); });
+  close_books();
+}
+
+StepResult PerfProduction::refuse() {
+  source_->fail(EBUSY);
+  result_ = -EBUSY;
+  return StepResult::done;
+}
+
+void PerfProduction::begin_commit() {
+  journal_->note(output_.position(), operation_.source);
+  if (!malformed_ && operation_.size > 0) source_->begin_commit();
 }
 
 void PerfProduction::close_books() {

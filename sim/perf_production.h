@@ -26,10 +26,8 @@ class PerfProduction {
   PerfProduction& operator=(const PerfProduction&) = delete;
 
   StepResult step();
-  void run() {
-    while (step() != StepResult::done) {
-    }
-  }
+  /// Takes all remaining steps.
+  void run();
 
   bool interrupts_off() const { return false; }
   /// Whether the record is written and the next steps make it visible.
@@ -39,6 +37,8 @@ class PerfProduction {
   int result() const { return result_; }
 
  private:
+  StepResult refuse();
+  void begin_commit();
   void close_books();
 
   SourceJournal* journal_;

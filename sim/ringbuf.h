@@ -95,7 +95,8 @@ class RingbufModel : public PollSource {
   template <class Visit>
   void visit_unread(Visit&& visit) const {
     const std::uint64_t producer = producer_pos();
-    for (std::uint64_t at = first_unread(producer); at != producer;) {
+    // By signed difference: a consumer_pos inside a record leads the walk past the producer, never onto it.
+    for (std::uint64_t at = first_unread(producer); static_cast<std::int64_t>(producer - at) > 0;) {
       const std::uint32_t header = PlainMemory::load_acquire(state_.length_word(at));
       visit(at, header);
       at += ring::ringbuf::span_of(header);

@@ -92,7 +92,7 @@ class Reader {
       } else if (header.type == ring::perf::type_lost) {
         std::uint64_t count = 0;
         std::memcpy(&count, record.data() + 16, sizeof(count));
-        lost(count);
+        if (count != 0) lost(count);  // 0: an interrupt has told what this one was to tell [2.4.3]
       }
       position_ += header.size;
       publish();

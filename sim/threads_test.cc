@@ -133,7 +133,7 @@ TEST_P(Threads, FaultsDoNotDisturbTheBooks) {
            .sources = 2 * producers,
            .data_size = 4096,
            .faults =
-               {.eintr_every = 5, .spurious_every = 7, .stall_every = 50, .stall_turns = 2, .lock_failures_ppm = 9999},
+               {.eintr_every = 5, .spurious_every = 7, .stall_every = 500, .stall_turns = 2, .lock_failures_ppm = 9999},
            .user_mapping = GetParam()});
   EXPECT_TRUE(consumption.verdict.clean()) << consumption.verdict;
 }
