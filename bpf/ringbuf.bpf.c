@@ -32,22 +32,36 @@ static __always_inline __u64 settle(struct ringside_counters* counters, const st
   return sequence;
 }
 
-static __always_inline void write_64(__u64* words, __u32 source, __u32 state, __u64 sequence) {
-  struct record record = {.source = source, .state = state, .length = 64, .sequence = sequence};
-  write_head(words, &record, ringside_record_key(source, state, 64, sequence));
+/* Writes a record of a size that the compiler knows, a multiple of a chunk, where it lies. */
+static __always_inline void write_fixed(__u64* words, const struct record* record, const __u32 size) {
+  __u64 key = ringside_record_key(record->source, record->state, size, record->sequence);
+  __u64 value = ringside_record_word(key, 6); /* the head holds words 0 to 5 */
+  write_head(words, record, key);
+#pragma clang loop unroll(disable)
+  for (__u32 at = RINGSIDE_CHUNK; at < size; at += RINGSIDE_CHUNK) {
+    write_words(words + at / 8, value, 8);
+    value += 8 * RINGSIDE_RECORD_STRIDE;
+  }
 }
 
-/* A record of 64 bytes: the size that the verifier knows, and the fast path. */
-static __always_inline long put_64(struct ringside_counters* counters, const struct order* order) {
+/*
+ * A record of a size that the verifier knows: the fast path. It is written in the reservation itself, and needs neither
+ * a scratch buffer nor a copy.
+ */
+static __always_inline long put_fixed(struct ringside_counters* counters, const struct order* order, const __u32 size) {
+  struct record record = {.source = order->source, .state = RINGSIDE_STATE_DRAFT, .length = size};
   count_attempt(counters);
-  __u64* words = bpf_ringbuf_reserve(&ring, 64, 0);
+  __u64* words = bpf_ringbuf_reserve(&ring, size, 0);
   if (!words) {
     count_failure(counters, -ENOSPC);
     return -ENOSPC;
   }
-  write_64(words, order->source, RINGSIDE_STATE_DRAFT, take_number(counters, RINGSIDE_STATE_DRAFT, 64));
+  record.sequence = take_number(counters, RINGSIDE_STATE_DRAFT, size);
+  write_fixed(words, &record, size);
   barrier(); /* the draft is not to be optimised away */
-  write_64(words, order->source, order->final, settle(counters, order));
+  record.state = order->final;
+  record.sequence = settle(counters, order);
+  write_fixed(words, &record, size);
   if (order->final == RINGSIDE_STATE_DOOMED)
     bpf_ringbuf_discard(words, order->flags);
   else
@@ -136,7 +150,7 @@ static __always_inline long run_op(const struct ringside_op* op, __u8* buffer) {
                         .final = op->action == RINGSIDE_DISCARD ? RINGSIDE_STATE_DOOMED : RINGSIDE_STATE_COMMITTED,
                         .flags = op->flags};
   if (op->action == RINGSIDE_OUTPUT) return put_output(counters, &order, buffer);
-  if (op->size == 64 && !op->nested) return put_64(counters, &order);
+  if (op->size == 64 && !op->nested) return put_fixed(counters, &order, 64);
   return put_any(counters, &order, buffer, op);
 }
 
@@ -185,10 +199,18 @@ static __always_inline long flood_next(struct flood* flood, long result) {
   return flood->end != RINGSIDE_FLOOD_BATCH;
 }
 
-static long flood_64_step(__u32 index, struct flood* flood) {
-  struct order order = flood_order(flood, 64);
-  return flood_next(flood, put_64(flood->counters, &order));
-}
+/* A flood of one fixed size. */
+#define DEFINE_FIXED_STEP(size)                                         \
+  static long flood_##size##_step(__u32 index, struct flood* flood) {   \
+    struct order order = flood_order(flood, size);                      \
+    return flood_next(flood, put_fixed(flood->counters, &order, size)); \
+  }
+DEFINE_FIXED_STEP(64)
+DEFINE_FIXED_STEP(128)
+DEFINE_FIXED_STEP(256)
+DEFINE_FIXED_STEP(512)
+DEFINE_FIXED_STEP(1024)
+DEFINE_FIXED_STEP(2048)
 
 static long flood_step(__u32 index, struct flood* flood) {
   struct order order = flood_order(flood, drawn_size(flood->slot, flood->ordinal));
@@ -213,11 +235,33 @@ static __always_inline int begin_flood(struct flood* flood, __u64 slot) {
 
 /* args[0]: the slot. Returns enum ringside_flood_end, or -EINVAL as u32. */
 SEC("raw_tp")
-int flood_64(struct bpf_raw_tracepoint_args* ctx) {
+int flood_fixed(struct bpf_raw_tracepoint_args* ctx) {
   struct flood flood;
   int error = begin_flood(&flood, ctx->args[0]);
-  if (error) return error;
-  if (flood.end == RINGSIDE_FLOOD_BATCH) bpf_loop(flood.slot->batch, flood_64_step, &flood, 0);
+  if (error || flood.end != RINGSIDE_FLOOD_BATCH) return error ? error : flood.end;
+  __u32 batch = flood.slot->batch;
+  switch (flood.slot->min_size) {
+    case 64:
+      bpf_loop(batch, flood_64_step, &flood, 0);
+      break;
+    case 128:
+      bpf_loop(batch, flood_128_step, &flood, 0);
+      break;
+    case 256:
+      bpf_loop(batch, flood_256_step, &flood, 0);
+      break;
+    case 512:
+      bpf_loop(batch, flood_512_step, &flood, 0);
+      break;
+    case 1024:
+      bpf_loop(batch, flood_1024_step, &flood, 0);
+      break;
+    case 2048:
+      bpf_loop(batch, flood_2048_step, &flood, 0);
+      break;
+    default:
+      return -EINVAL;
+  }
   return flood.end;
 }
 
@@ -225,8 +269,8 @@ SEC("raw_tp")
 int flood(struct bpf_raw_tracepoint_args* ctx) {
   struct flood flood;
   int error = begin_flood(&flood, ctx->args[0]);
-  if (error) return error;
-  if (flood.end == RINGSIDE_FLOOD_BATCH) bpf_loop(flood.slot->batch, flood_step, &flood, 0);
+  if (error || flood.end != RINGSIDE_FLOOD_BATCH) return error ? error : flood.end;
+  bpf_loop(flood.slot->batch, flood_step, &flood, 0);
   return flood.end;
 }
 

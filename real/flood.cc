@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cassert>
 #include <latch>
 #include <set>
@@ -27,6 +28,9 @@ namespace {
 constexpr std::uint32_t most_records_a_run = 8192;
 constexpr std::uint64_t most_bytes_a_run = 1u << 20;
 constexpr std::uint32_t max_reserve_bytes = 0xffffff;  // see script.cc
+
+/// Whether flood_fixed has a path for that size, which the verifier must know.
+bool is_fixed_size(std::uint32_t size) { return std::has_single_bit(size) && size >= 64 && size <= 2048; }
 
 std::uint64_t largest_span(ring::RingKind kind, const FloodThread& order) {
   const std::uint32_t size = std::max(order.min_size, order.max_size);
@@ -60,6 +64,9 @@ ring::Result<void> check(const Program& program, const FloodThread& order) {
 }
 
 ring::Result<void> check(const Program& program, std::span<const FloodThread> orders) {
+  if (program.descriptors().flood < 0) {
+    return ring::error("start flood", "its programs are not loaded", "set ProducersOptions::floods");
+  }
   std::set<std::uint32_t> sources;
   for (const FloodThread& order : orders) {
     if (auto good = check(program, order); !good) return good;
@@ -125,14 +132,15 @@ void Flood::State::prepare(Member& member) const {
   slot.goal_kind = order.until_committed ? RINGSIDE_GOAL_DONE : RINGSIDE_GOAL_ATTEMPTED;
   slot.goal = order.records + (order.until_committed ? counters.committed + counters.discarded + counters.malformed
                                                      : counters.attempts);
-  const bool fast = slot.min_size == 64 && slot.max_size == 64 && !order.by_output;
   const Program::Descriptors& descriptors = program.descriptors();
-  member.program_fd = fast && descriptors.flood_64 >= 0 ? descriptors.flood_64 : descriptors.flood;
+  const bool fixed = descriptors.flood_fixed >= 0 && is_fixed_size(slot.min_size) && slot.max_size == slot.min_size &&
+                     !order.by_output;
+  member.program_fd = fixed ? descriptors.flood_fixed : descriptors.flood;
 }
 
 /// The body of a thread.
 void Flood::State::serve(Member& member) {
-  member.outcome = pin_to(member.order.cpu);
+  member.outcome = pin_to(member.order.cpu);  // looked at by start()
   pinned.count_down();
   go.wait();
   // (1) acquire: pairs with the release in (2); a start that was given up is seen.

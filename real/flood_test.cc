@@ -119,6 +119,38 @@ TEST_F(FloodTest, DrawnSizesDiscardsAndOutputsAreAccountedForExactly) {
   EXPECT_EQ(reader.delivered(1), records);
 }
 
+TEST_F(FloodTest, EverySizeWithAPathOfItsOwnHasTheBytesOfWriteRecord) {
+  for (const std::uint32_t size : {64u, 128u, 256u, 512u, 1024u, 2048u, 96u, 2049u}) {
+    open(1u << 16);
+    Flood flood = start({{.cpu = test::cpus().front(),
+                          .source = 3,
+                          .records = 20,
+                          .min_size = size,
+                          .max_size = size,
+                          .discard_every = 10}});
+    ASSERT_TRUE(flood.join());
+    const auto found = test::read_ringbuf(ring_->ring());
+    ASSERT_EQ(found.size(), 20u);
+    for (std::uint64_t i = 0; i < 20; ++i) {
+      // The 10th and the 20th are discarded, and count on their own.
+      const bool doomed = i % 10 == 9;
+      const auto state = doomed ? RecordState::doomed : RecordState::committed;
+      const std::uint64_t sequence = doomed ? i / 10 : i - i / 10;
+      EXPECT_EQ(found[i].payload, test::expected_bytes({3, state, size, sequence})) << size << ' ' << i;
+      EXPECT_EQ(ring::ringbuf::is_discarded(found[i].header), doomed);
+    }
+  }
+}
+
+TEST_F(FloodTest, IsRefusedWhereItsProgramsAreNotLoaded) {
+  auto ring = RingbufMap::create(4096);
+  const auto producers = Producers::load(*ring, {.floods = false, .holds = false});
+  ASSERT_TRUE(producers);
+  EXPECT_FALSE(Flood::start(*producers, std::vector<FloodThread>{{.records = 1}}));
+  EXPECT_FALSE(Hold::start(*producers, {.size = 8}));
+  EXPECT_TRUE(ScriptProducer::create(*producers)->run(std::vector{test::operation(ring::Action::submit, 8)}));
+}
+
 TEST_F(FloodTest, ABurstOverflowsAndCountsWhatFailed) {
   open(4096);
   // Nobody reads: 56 records of span 72 fit in 4088 bytes (4032), and 944 fail.

@@ -113,7 +113,8 @@ struct Hold::State {
   std::thread thread;
 
   void hold_on(std::uint32_t cpu) {
-    outcome = pin_to(cpu).and_then([this] { return run(); });
+    outcome = pin_to(cpu);
+    if (outcome) outcome = run();
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t ignored = ::write(ended.get(), &one, sizeof(one));
   }
@@ -162,6 +163,9 @@ ring::Result<Hold> Hold::start(const Producers& producers, const HoldOptions& op
   const std::string attempt = fmt::format("hold record of source {}", options.source);
   if (program->kind() != ring::RingKind::ringbuf) {
     return ring::error(attempt, "a perf record cannot be held: it is made in one go");
+  }
+  if (program->descriptors().hold < 0) {
+    return ring::error(attempt, "its program is not loaded", "set ProducersOptions::holds");
   }
   if (options.source >= max_sources || options.size > program->max_record_bytes()) {
     return ring::errno_error(

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <csetjmp>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -42,6 +44,24 @@ class KernelTest : public testing::Test {
     GTEST_SKIP() << what_is_missing();
   }
 };
+
+inline sigjmp_buf after_the_fault;
+
+/// Stores a byte and tells which signal that raised; 0: none. Not by a death test, whose child does not inherit perf
+/// mappings.
+inline int signal_of_store(const void* place) {
+  struct sigaction action{};
+  struct sigaction segv_before{};
+  struct sigaction bus_before{};
+  action.sa_handler = [](int number) { siglongjmp(after_the_fault, number); };
+  ::sigaction(SIGSEGV, &action, &segv_before);
+  ::sigaction(SIGBUS, &action, &bus_before);
+  const int raised = sigsetjmp(after_the_fault, 1);
+  if (raised == 0) *static_cast<volatile char*>(const_cast<void*>(place)) = 1;
+  ::sigaction(SIGSEGV, &segv_before, nullptr);
+  ::sigaction(SIGBUS, &bus_before, nullptr);
+  return raised;
+}
 
 /// What a process holds of the kernel.
 struct Holdings {

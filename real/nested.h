@@ -13,8 +13,8 @@ struct bpf_link;
 
 namespace ringside::real {
 
-/// The event, attached and disabled. While enabled it ticks on its CPU whenever that is busy, and each tick carries out
-/// the order in ringside_shared::nested, if there is one.
+/// The event, attached and disabled. While enabled it ticks on its CPU every 50 us, and each tick carries out the
+/// order in ringside_shared::nested, if there is one.
 class NestedEvent {
  public:
   /// EPERM without CAP_PERFMON, ENODEV for a CPU that is not online.

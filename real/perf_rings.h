@@ -14,10 +14,10 @@
 namespace ringside::real {
 
 struct PerfOptions {
-  std::vector<std::uint32_t> cpus{};  ///< CPU ids; empty: every online CPU
-  std::uint32_t data_pages = 8;       ///< pages of each ring's data, a power of two
-  std::uint32_t wakeup_events = 0;    ///< attr.wakeup_events, used when watermark_bytes is 0
-  std::uint32_t watermark_bytes = 0;  ///< attr.wakeup_watermark with attr.watermark = 1; 0: not set
+  std::vector<std::uint32_t> cpus = {};  ///< CPU ids; empty: every online CPU
+  std::uint32_t data_pages = 8;          ///< pages of each ring's data, a power of two
+  std::uint32_t wakeup_events = 0;       ///< attr.wakeup_events, used when watermark_bytes is 0
+  std::uint32_t watermark_bytes = 0;     ///< attr.wakeup_watermark with attr.watermark = 1; 0: not set
 };
 
 /// The ids of the CPUs that are online now, ascending.

@@ -52,7 +52,7 @@ struct PrefillShape {
 PrefillShape prefill_shape(const ringside_ring& ring, std::uint32_t max_record_bytes) {
   // Half a ring at a time, so that the record fits wherever the ring stands.
   const std::uint64_t half = ring.data_size / 2;
-  const std::uint64_t record = max_record_bytes / 8 * 8;
+  const std::uint64_t record = std::uint64_t{max_record_bytes} / 8 * 8;
   if (ring.kind == RINGSIDE_PERF) {
     const std::uint64_t overhead = ring::perf::header_bytes + 4;
     return {.least = 16,

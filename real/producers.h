@@ -37,6 +37,9 @@ struct ProducersOptions {
   std::uint32_t max_record_bytes = 0;
   /// Floods' threads and holds that may exist at once. 0: the online CPUs and 8.
   std::uint32_t max_concurrent = 0;
+  /// Whether floods and holds are wanted. Loading takes about 16 ms, of which the verifier spends 11 on floods.
+  bool floods = true;
+  bool holds = true;
 };
 
 class Producers {

@@ -94,7 +94,7 @@ ring::Result<Sizes> sizes_of(const ProducersOptions& options, std::uint64_t ring
   return Sizes{.scratch_bytes = static_cast<std::uint32_t>(scratch), .slots = static_cast<std::uint32_t>(slots)};
 }
 
-/// One loaded skeleton. `Traits` names the skeleton's functions, which have no common type.
+/// One loaded skeleton. The two have no common type, but the same names where they have the same things.
 template <class Skeleton>
 class SkeletonProgram final : public Program {
  public:
@@ -102,23 +102,30 @@ class SkeletonProgram final : public Program {
       : Program(kind, sizes.scratch_bytes - RINGSIDE_CHUNK, sizes.slots) {}
   ~SkeletonProgram() override { Skeleton::destroy(skeleton_); }
 
-  ring::Result<void> load(const char* kind, int map_fd, const Sizes& sizes, std::vector<std::uint32_t> cpus) {
+  ring::Result<void> load(const char* kind, int map_fd, const Sizes& sizes, const ProducersOptions& options,
+                          std::vector<std::uint32_t> cpus) {
     const QuietLibbpf quiet;
     skeleton_ = Skeleton::open();
     if (skeleton_ == nullptr) return load_error(kind, errno);
     skeleton_->rodata->scratch_bytes = sizes.scratch_bytes;
     bpf_map__set_value_size(skeleton_->maps.scratch, sizes.scratch_bytes);
     bpf_map__set_max_entries(skeleton_->maps.scratch, sizes.slots + buffers_before_slots);
+    bpf_program__set_autoload(skeleton_->progs.flood, options.floods);
+    if constexpr (requires { skeleton_->progs.hold; }) {
+      bpf_program__set_autoload(skeleton_->progs.flood_fixed, options.floods);
+      bpf_program__set_autoload(skeleton_->progs.hold, options.holds);
+    }
     int code = bpf_map__reuse_fd(skeleton_->maps.ring, map_fd);
     if (code == 0) code = Skeleton::load(skeleton_);
     if (code != 0) return load_error(kind, -code);
     shared_ = &skeleton_->bss->shared;
     cpus_ = std::move(cpus);
+    // Negative for a program that was not loaded.
     descriptors_.script = bpf_program__fd(skeleton_->progs.script);
     descriptors_.flood = bpf_program__fd(skeleton_->progs.flood);
     nested_ = skeleton_->progs.nested;
     if constexpr (requires { skeleton_->progs.hold; }) {
-      descriptors_.flood_64 = bpf_program__fd(skeleton_->progs.flood_64);
+      descriptors_.flood_fixed = bpf_program__fd(skeleton_->progs.flood_fixed);
       descriptors_.hold = bpf_program__fd(skeleton_->progs.hold);
     }
     return {};
@@ -134,8 +141,8 @@ ring::Result<std::shared_ptr<Program>> load_as(ring::RingKind kind, int map_fd, 
   const auto sizes = sizes_of(options, ring_bytes);
   if (!sizes) return tl::unexpected(sizes.error());
   auto program = std::make_shared<SkeletonProgram<Skeleton>>(kind, *sizes);
-  auto loaded =
-      program->load(kind == ring::RingKind::ringbuf ? "a ring buffer" : "perf rings", map_fd, *sizes, std::move(cpus));
+  auto loaded = program->load(kind == ring::RingKind::ringbuf ? "a ring buffer" : "perf rings", map_fd, *sizes, options,
+                              std::move(cpus));
   if (!loaded) return tl::unexpected(loaded.error());
   return program;
 }

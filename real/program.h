@@ -32,11 +32,11 @@ class Program {
   /// perf: the CPUs of the rings, in ring order.
   const std::vector<std::uint32_t>& cpus() const { return cpus_; }
 
-  /// Descriptors of the programs; -1 where the ring kind has none.
+  /// Descriptors of the programs; negative where the ring kind has none, or it is not loaded.
   struct Descriptors {
     int script = -1;
     int flood = -1;
-    int flood_64 = -1;
+    int flood_fixed = -1;
     int hold = -1;
   };
   const Descriptors& descriptors() const { return descriptors_; }
