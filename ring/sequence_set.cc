@@ -29,7 +29,7 @@ SequenceSet::SequenceSet(std::uint64_t full_below) : full_below_(full_below) {
 }
 
 SequenceSet::Chunk& SequenceSet::chunk_of(std::uint64_t index) {
-  if (index != last_index_) {
+  if (last_chunk_ == nullptr || index != last_index_) {
     last_chunk_ = &chunks_[index];
     last_index_ = index;
   }
@@ -66,7 +66,6 @@ void SequenceSet::complete(Chunk& chunk) {
     full_below_ = (first->first + 1) * chunk_numbers;
     first = chunks_.erase(first);
   }
-  last_index_ = UINT64_MAX;
   last_chunk_ = nullptr;
 }
 

@@ -43,7 +43,7 @@ class SequenceSet {
 
   std::uint64_t full_below_;  ///< every number below is in the set
   std::map<std::uint64_t, Chunk> chunks_;
-  std::uint64_t last_index_ = UINT64_MAX;  ///< streams are nearly sequential: the chunk found last
+  std::uint64_t last_index_ = 0;  ///< streams are nearly sequential: the chunk found last, if there is one
   Chunk* last_chunk_ = nullptr;
   std::size_t word_bytes_ = 0;
 };
