@@ -150,7 +150,8 @@ std::vector<std::uint32_t> published(const PerfRingModel& ring) {
 int interrupted_output(PerfRingModel& ring, int at, int inner, Nesting& nesting) {
   const auto outer_payload = test::bytes_of(20, 1);
   const auto inner_payload = test::bytes_of(4, 2);
-  PerfOutput<PlainMemory> outer(ring.state(), ring.event(), PerfRecord{.payload = outer_payload});
+  const PerfRecord outer_record{.payload = outer_payload};
+  PerfOutput<PlainMemory> outer(ring.state(), ring.event(), outer_record);
   int steps = 0;
   StepResult taken = StepResult::more;
   while (taken != StepResult::done) {

@@ -33,7 +33,7 @@ struct PerfSampleValues {
   std::uint64_t period = 1;
 };
 
-/// What one output writes. `payload` must stay valid until the output has ended.
+/// What one output writes.
 struct PerfRecord {
   std::uint32_t type = ring::perf::type_sample;
   std::uint16_t misc = 1;              ///< cpu mode: 1 kernel, 2 user
@@ -87,14 +87,16 @@ inline void put_id_trailer(PerfFields& out, const PerfEventState& event, const P
 template <class Memory>
 class PerfOutput {
  public:
+  /// The record and its payload must stay as they are until the output has ended.
   PerfOutput(PerfRingState& ring, PerfEventState& event, const PerfRecord& record)
       : ring_(&ring),
         event_(&event),
-        record_(record),
+        record_(&record),
         total_(total_bytes(event, record)),
         // 2.8: only 16 bits of the size are reserved; all of the record is written nevertheless.
         begin_(ring, event, static_cast<std::uint16_t>(total_)),
         end_(ring, 0) {}
+  PerfOutput(PerfRingState& ring, PerfEventState& event, PerfRecord&& record) = delete;
   // Points into itself while it copies.
   PerfOutput(const PerfOutput&) = delete;
   PerfOutput& operator=(const PerfOutput&) = delete;
@@ -156,7 +158,7 @@ class PerfOutput {
  private:
   enum class Phase : std::uint8_t { begin, lost_record, header, payload, trailer, count, end, done };
 
-  bool is_sample() const { return record_.type == ring::perf::type_sample; }
+  bool is_sample() const { return record_->type == ring::perf::type_sample; }
 
   static std::uint64_t total_bytes(const PerfEventState& event, const PerfRecord& record) {
     if (record.type != ring::perf::type_sample) {
@@ -200,10 +202,10 @@ class PerfOutput {
         put_header();
         break;
       case Phase::payload:
-        if (!is_sample() || (event_->attr.sample_type & sample_raw) != 0) rest_ = record_.payload;
+        if (!is_sample() || (event_->attr.sample_type & sample_raw) != 0) rest_ = record_->payload;
         break;
       case Phase::trailer:
-        if (!is_sample() && event_->attr.sample_id_all) put_id_trailer(fields_, *event_, record_.values);
+        if (!is_sample() && event_->attr.sample_id_all) put_id_trailer(fields_, *event_, record_->values);
         break;
       default:
         break;
@@ -221,16 +223,16 @@ class PerfOutput {
     fields_.put(event_->id);  // 2.7: of the event that writes now, not of the losers
     fields_.put(ring_->lost);
     ring_->lost = 0;  // exchanged: what is lost from here on is the next LOST record's
-    if (trailer) put_id_trailer(fields_, *event_, record_.values);
+    if (trailer) put_id_trailer(fields_, *event_, record_->values);
   }
 
   void put_header() {
-    const auto size = record_.false_size.value_or(static_cast<std::uint16_t>(total_));
-    fields_.put(ring::perf::RecordHeader{record_.type, record_.misc, size});
+    const auto size = record_->false_size.value_or(static_cast<std::uint16_t>(total_));
+    fields_.put(ring::perf::RecordHeader{record_->type, record_->misc, size});
     if (!is_sample()) return;
-    put_sample_fields(fields_, *event_, record_.values);
+    put_sample_fields(fields_, *event_, record_->values);
     if ((event_->attr.sample_type & sample_raw) != 0) {
-      fields_.put(static_cast<std::uint32_t>(ring::perf::raw_size(record_.payload.size())));
+      fields_.put(static_cast<std::uint32_t>(ring::perf::raw_size(record_->payload.size())));
     }
   }
 
@@ -276,7 +278,7 @@ class PerfOutput {
 
   PerfRingState* ring_;
   PerfEventState* event_;
-  PerfRecord record_;
+  const PerfRecord* record_;
   std::uint64_t total_;
   PerfOutputBegin<Memory> begin_;
   PerfOutputEnd<Memory> end_;

@@ -11,19 +11,16 @@ namespace ringside::sim {
 namespace {
 
 // Puts the payload together. One that cannot be read back carries the number of no committed record.
-PerfRecord compose(SourceState& source, const ring::Operation& operation, bool malformed,
-                   std::optional<std::uint16_t> false_size, const PerfSampleValues& values, Scratch& scratch) {
-  scratch.resize(operation.size);
-  if (operation.size > 0) {
+std::span<const std::byte> compose(SourceState& source, const ring::Operation& operation, bool malformed,
+                                   Scratch& scratch) {
+  if (scratch.size() < operation.size) scratch.resize(operation.size);
+  const std::span<std::byte> payload(scratch.data(), operation.size);
+  if (!payload.empty()) {
     const auto state = malformed ? ring::RecordState::draft : ring::RecordState::committed;
     const std::uint64_t sequence = malformed ? source.next_draft++ : source.next_committed();
-    ring::write_record(scratch, {operation.source, state, operation.size, sequence});
+    ring::write_record(payload, {operation.source, state, operation.size, sequence});
   }
-  PerfRecord record;
-  record.payload = scratch;
-  record.values = values;
-  record.false_size = false_size;
-  return record;
+  return payload;
 }
 
 }  // namespace
@@ -35,10 +32,10 @@ PerfProduction::PerfProduction(PerfRingModel& ring, SourceJournal& journal, Sour
     : journal_(&journal),
       source_(&source),
       operation_(operation),
-      output_(ring.state(), ring.event(),
-              compose(source, operation, operation.size > ring::perf::max_payload, false_size, values, scratch)),
       busy_(level >= perf_output_levels),
-      malformed_(operation.size > ring::perf::max_payload) {
+      malformed_(operation.size > ring::perf::max_payload),
+      record_{.payload = compose(source, operation, malformed_, scratch), .values = values, .false_size = false_size},
+      output_(ring.state(), ring.event(), record_) {
   assert(operation.action == ring::Action::output && "perf rings take output only");
   ++source.ledger.attempts;
 }

@@ -44,9 +44,10 @@ class PerfProduction {
   SourceJournal* journal_;
   SourceState* source_;
   ring::Operation operation_;
-  PerfOutput<PlainMemory> output_;
   bool busy_;
   bool malformed_;
+  PerfRecord record_;
+  PerfOutput<PlainMemory> output_;
   int result_ = 0;
 };
 
