@@ -115,7 +115,8 @@ ring::Result<Plan> make_plan(const CheckOptions& options) {
     for (const ring::RingKind kind : options.rings) {
       for (const Scenario& scenario : plan.scenarios) {
         for (const ringside_consumer* consumer : consumers) {
-          if (!scenario.runs_on(kind) || !reads(*consumer, kind) || !lives_in(*consumer, world)) continue;
+          if (!scenario.runs_on(kind) || !scenario.runs_in(world)) continue;
+          if (!reads(*consumer, kind) || !lives_in(*consumer, world)) continue;
           plan.cells.push_back(cell_of(options, world, kind, scenario, *consumer));
         }
       }
@@ -226,13 +227,6 @@ class Runner {
 std::optional<std::string> cannot_run(WorldKind world, const WorldRequest& request) {
   if (world == WorldKind::model) return std::nullopt;
   const Scenario& scenario = *request.scenario;
-  if (scenario.faults.lock_fails_percent > 0) return "a kernel cannot be asked to fail its reserve lock";
-  if (scenario.ring.start > farthest_kernel_start) {
-    return fmt::format("a kernel's ring starts at 0 and cannot be brought to position {}", scenario.ring.start);
-  }
-  if (scenario.ring.start > 0 && (request.consumer->needs & RINGSIDE_OWNS_RINGS) != 0) {
-    return "the consumer opens its rings itself, so that they start at 0";
-  }
   const Workload workload(scenario, request.kind, request.records);
   if (workload.source_count() + scenario.ring.cpus > real::max_sources) {
     return fmt::format("it has {} sources, the kernel's producers know {}", workload.source_count(),

@@ -59,6 +59,9 @@ class KernelWorld final : public World {
 
   const ringside_ring_set& rings() const override { return set_; }
   int adopt(const ringside_ring& ring) override;
+  void forget_adopted() override {
+    if (set_.ring_count == 0) rings_.clear();
+  }
 
   ring::Result<Moved> step(Random& random, std::int64_t now_ns) override;
   std::optional<std::int64_t> next_event_ns() const override;
@@ -138,6 +141,7 @@ int KernelWorld::adopt(const ringside_ring& ring) {
   const bool whole = ring.kind == static_cast<std::uint32_t>(kind_) && ring.consumer_page != nullptr &&
                      ring.data != nullptr && ring.data_size == scenario_.ring.size;
   if (!whole) return -EINVAL;
+  if (scenario_.ring.start > 0 && !kernel_.producers->prefill(ring, scenario_.ring.start)) return -EIO;
   rings_.push_back(ring);
   return 0;
 }

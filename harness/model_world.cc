@@ -51,6 +51,7 @@ class ModelWorld final : public World {
 
   const ringside_ring_set& rings() const override { return set_; }
   int adopt(const ringside_ring&) override { return -EINVAL; }
+  void forget_adopted() override {}
 
   ring::Result<Moved> step(Random& random, std::int64_t now_ns) override;
   std::optional<std::int64_t> next_event_ns() const override;

@@ -225,7 +225,12 @@ TEST(Rogue, AReportedLossOnABpfRingIsMiscounted) {
     opened_host->lost(opened_host->context, 0, 5);
     honest().close(state);
   };
+  consumer.claims |= RINGSIDE_CLAIM_REPORTS_LOSS;
   expect_only(DefectKind::loss_miscounted, "", run(consumer));
+  consumer.claims &= ~RINGSIDE_CLAIM_REPORTS_LOSS;
+  const RunResult unclaimed = run(consumer);
+  EXPECT_EQ(unclaimed.outcome, Outcome::clean) << unclaimed.verdict;
+  EXPECT_FALSE(unclaimed.verdict.notes.empty());
 }
 
 TEST(Rogue, ATimeoutWithoutADeadlineIsABrokenContract) {

@@ -7,14 +7,11 @@
 #include <string>
 #include <string_view>
 
+#include "harness/world_kind.h"
 #include "ring/judge.h"
 #include "ring/result.h"
 
 namespace ringside::harness {
-
-enum class WorldKind : std::uint8_t { model, kernel };
-/// `model`, `kernel`.
-std::string_view name_of(WorldKind world);
 
 /// One cell of the check: this consumer, on this ring kind of that world, under that scenario.
 struct RunSpec {

@@ -24,6 +24,8 @@ constexpr std::int64_t most_nanoseconds = 3'600'000'000'000;
 constexpr std::int64_t largest_ring = std::int64_t{1} << 31;
 constexpr std::int64_t largest_payload = ring::ringbuf::length_mask;
 constexpr std::size_t most_sources = 4096;
+// A kernel's ring starts at 0 and is brought to its start position by records: so far, in bytes.
+constexpr std::uint64_t farthest_kernel_start = 1u << 26;
 
 const std::vector<std::string> ring_names{"ringbuf", "perf"};
 
@@ -144,6 +146,11 @@ Scenario read_scenario(const toml::table& table, ReadState& state) {
     scenario.rings.push_back(name == "perf" ? ring::RingKind::perf : ring::RingKind::ringbuf);
   }
   if (scenario.rings.empty()) reader.fail("rings", "is missing", "name \"ringbuf\", \"perf\" or both");
+  if (reader.has("worlds")) scenario.worlds.clear();
+  for (const auto& name : reader.texts("worlds", {"model", "kernel"})) {
+    scenario.worlds.push_back(name == "kernel" ? WorldKind::kernel : WorldKind::model);
+  }
+  if (scenario.worlds.empty()) reader.fail("worlds", "is empty", "name \"model\", \"kernel\" or both");
   scenario.cases = reader.texts("cases");
   if (const auto drive = reader.text("drive", {"stepped", "free"})) {
     scenario.drive = *drive == "free" ? Drive::free : Drive::stepped;
@@ -211,6 +218,20 @@ ring::Result<void> validate_source(const Scenario& scenario, std::size_t index) 
   return {};
 }
 
+/// A kernel's lock cannot be asked to fail, and its rings start at 0: some records bring them so far, and no farther.
+ring::Result<void> validate_for_kernel(const Scenario& scenario) {
+  if (!scenario.runs_in(WorldKind::kernel)) return {};
+  const std::string remedy = "set worlds = [\"model\"]";
+  if (scenario.faults.lock_fails_percent > 0) {
+    return refuse(scenario, "faults.lock_fails_percent is nothing that a kernel can be asked for", remedy);
+  }
+  if (scenario.ring.start > farthest_kernel_start) {
+    return refuse(scenario, fmt::format("a kernel's ring cannot be brought to position {}", scenario.ring.start),
+                  remedy);
+  }
+  return {};
+}
+
 /// Whether every record is announced, so that a consumer may sleep without a deadline.
 bool announces_every_record(const Scenario& scenario) {
   const RingPlan& ring = scenario.ring;
@@ -220,9 +241,9 @@ bool announces_every_record(const Scenario& scenario) {
 }
 
 ring::Result<std::string> read_file(const std::string& path) {
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
-  errno = 0;
   if (!(file && text << file.rdbuf())) {
     return ring::errno_error(fmt::format("read scenario file \"{}\"", path), errno == 0 ? EIO : errno,
                              "name a readable TOML file or a scenario of `ringside list scenarios`");
@@ -231,6 +252,8 @@ ring::Result<std::string> read_file(const std::string& path) {
 }
 
 }  // namespace
+
+bool Scenario::runs_in(WorldKind world) const { return std::find(worlds.begin(), worlds.end(), world) != worlds.end(); }
 
 bool Scenario::runs_on(ring::RingKind kind) const { return std::find(rings.begin(), rings.end(), kind) != rings.end(); }
 
@@ -268,6 +291,7 @@ ring::Result<void> validate(const Scenario& scenario) {
   if (scenario.sources.empty() || scenario.sources.size() > most_sources) {
     return refuse(scenario, fmt::format("it has {} sources", scenario.sources.size()), "name 1 to 4096");
   }
+  if (auto valid = validate_for_kernel(scenario); !valid) return valid;
   for (std::size_t index = 0; index < scenario.sources.size(); ++index) {
     if (auto valid = validate_source(scenario, index); !valid) return valid;
     const std::uint32_t most = size_bounds(scenario.sources[index].size).second;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/world_kind.h"
 #include "ring/judge.h"
 #include "ring/operation.h"
 #include "ring/result.h"
@@ -84,6 +85,7 @@ struct Scenario {
   std::string name;
   std::string summary;
   std::vector<ring::RingKind> rings;
+  std::vector<WorldKind> worlds{WorldKind::model, WorldKind::kernel};
   std::vector<std::string> cases;  ///< public bugs it was made after: A1, B3, ...
   Drive drive = Drive::stepped;
   RingPlan ring;
@@ -92,6 +94,7 @@ struct Scenario {
   FaultsPlan faults;
 
   bool runs_on(ring::RingKind kind) const;
+  bool runs_in(WorldKind world) const;
 
   friend bool operator==(const Scenario&, const Scenario&) = default;
 };

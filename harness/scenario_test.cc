@@ -38,6 +38,7 @@ TEST(Scenario, ReadsEveryKey) {
 name = "all"
 summary = "s"
 rings = ["ringbuf"]
+worlds = ["model"]
 cases = ["A1"]
 drive = "stepped"
 [ring]
@@ -125,6 +126,15 @@ TEST(Scenario, UnannouncedRecordsNeedADeadline) {
   EXPECT_NE(error_of(std::string(good) + "wakeup = \"no\"\n").find("gives the consumer no deadline"),
             std::string::npos);
   EXPECT_EQ(error_of(std::string(good) + "wakeup = \"no\"\n[consumer]\ntimeout_ns = 1\n"), "");
+}
+
+TEST(Scenario, WhatAKernelCannotDoNeedsTheModelAlone) {
+  EXPECT_NE(error_of("name = \"x\"\nrings = [\"ringbuf\"]\n[ring]\nstart = -8\n[[source]]\n")
+                .find("cannot be brought to position 18446744073709551608; set worlds = [\"model\"]"),
+            std::string::npos);
+  EXPECT_NE(error_of("name = \"x\"\nrings = [\"ringbuf\"]\n[[source]]\n[faults]\nlock_fails_percent = 1\n")
+                .find("set worlds = [\"model\"]"),
+            std::string::npos);
 }
 
 TEST(Scenario, AnUnknownNameIsAnsweredWithTheNearest) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cassert>
 #include <chrono>
 
@@ -87,6 +88,7 @@ class Session {
   void close();
   void check_leak(const char* after);
   ring::Verdict finish();
+  static void unclaimed_loss_becomes_note(ring::Verdict& verdict);
 
   // The host's side: what the consumer calls.
   int deliver(const ringside_record& record);
@@ -136,6 +138,7 @@ class Session {
     ring::RecordReading reading;
   };
   std::vector<HeldView> held_;
+  std::vector<std::uint64_t> left_;  // per source, when the consumer was closed
 
   Resources kept_;  // what open took and close has not given back
   std::int64_t now_ns_ = 0;
@@ -147,6 +150,7 @@ class Session {
   std::uint64_t timeouts_ = 0;
   std::uint64_t waits_ = 0;
   std::uint64_t idle_rounds_ = 0;
+  std::vector<std::uint64_t> idle_positions_;  // of the consumer, when the idle rounds began
 };
 
 // ---------------------------------------------------------------------------------------------------- producers
@@ -231,8 +235,14 @@ bool Session::any_at_head(AtHead what) const {
 
 bool Session::committed_waits() const { return any_at_head(AtHead::committed); }
 
-/// The consumer woke up and found nothing. Often enough in a row, that is a spin.
+/// The consumer woke up and delivered nothing. Often enough in a row, and without having passed so much as a discarded
+/// record, that is a spin.
 void Session::idle_round() {
+  auto positions = views_.consumer_positions();
+  if (positions != idle_positions_) {
+    idle_positions_ = std::move(positions);
+    idle_rounds_ = 0;
+  }
   const std::uint64_t limit = stepped_ ? idle_rounds_stepped : idle_rounds_free;
   if (++idle_rounds_ < limit) return;
   if (idle_rounds_ == limit) {
@@ -516,8 +526,11 @@ void Session::drain_rest() {
 
 void Session::close() {
   release_down_to(0);
-  const Resources before = held_resources();
+  // What the consumer mapped itself goes with it: the last look at its rings is now.
+  left_ = world_.left();
   enter("close");
+  world_.forget_adopted();
+  const Resources before = held_resources();
   consumer_.close(state_);
   options_.heartbeat->inside.store("after close", std::memory_order_relaxed);
   kept_ = kept_ + (held_resources() - before);
@@ -532,12 +545,22 @@ void Session::check_leak(const char* after) {
 }
 
 ring::Verdict Session::finish() {
-  const std::vector<std::uint64_t> left = world_.left();
   std::uint64_t total = 0;
-  for (const std::uint64_t count : left) total += count;
+  for (const std::uint64_t count : left_) total += count;
   if (total > 0) accuse(DefectKind::lost, 0, "committed records stay in the ring though drain finds none", total);
   for (auto& sentence : world_.not_observable()) judge_.not_observable(std::move(sentence));
-  return judge_.finish(world_.ledger(), left);
+  ring::Verdict verdict = judge_.finish(world_.ledger(), left_);
+  if ((consumer_.claims & RINGSIDE_CLAIM_REPORTS_LOSS) == 0) unclaimed_loss_becomes_note(verdict);
+  return verdict;
+}
+
+/// A consumer that does not claim to report losses is not convicted of miscounting them; it is said all the same.
+void Session::unclaimed_loss_becomes_note(ring::Verdict& verdict) {
+  const auto loss = std::find_if(verdict.defects.begin(), verdict.defects.end(),
+                                 [](const Defect& defect) { return defect.kind == DefectKind::loss_miscounted; });
+  if (loss == verdict.defects.end()) return;
+  verdict.notes.push_back("does not claim to report losses: " + loss->detail);
+  verdict.defects.erase(loss);
 }
 
 ring::Result<ring::Verdict> Session::run() {

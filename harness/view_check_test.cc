@@ -30,6 +30,7 @@ class HandWorld final : public World {
 
   const ringside_ring_set& rings() const override { return set_; }
   int adopt(const ringside_ring&) override { return -EINVAL; }
+  void forget_adopted() override {}
   ring::Result<Moved> step(Random&, std::int64_t) override { return Moved::done; }
   std::optional<std::int64_t> next_event_ns() const override { return std::nullopt; }
   bool in_burst() const override { return false; }

@@ -50,6 +50,8 @@ class World {
   virtual const ringside_ring_set& rings() const = 0;
   /// Takes note of a ring that the consumer opened itself. 0 or a negative errno.
   virtual int adopt(const ringside_ring& ring) = 0;
+  /// Drops the adopted rings: the consumer is about to unmap them.
+  virtual void forget_adopted() = 0;
 
   /// Stepped drive: the producers take one step at virtual time `now_ns`, chosen by `random`. An error is the world's
   /// own fault and ends the run.
@@ -91,9 +93,6 @@ class World {
   /// What this world cannot know or do for this scenario, one sentence each.
   virtual std::vector<std::string> not_observable() const = 0;
 };
-
-/// A kernel's ring starts at 0 and is brought to its start position by records: so far, and no farther, in bytes.
-inline constexpr std::uint64_t farthest_kernel_start = 1u << 26;
 
 struct WorldRequest {
   const Scenario* scenario = nullptr;
