@@ -24,6 +24,11 @@ class RingbufConsumer {
   }
 
   RingbufConsumer(const ringside_ring_set& rings, const ringside_host& host) : rings_(rings), host_(host) {}
+  ~RingbufConsumer() {
+    if constexpr (!Steps::publishes_in_drain) publish_all();  // what was read since the last wait
+  }
+  RingbufConsumer(const RingbufConsumer&) = delete;
+  RingbufConsumer& operator=(const RingbufConsumer&) = delete;
 
   int start() {
     if (rings_.ring_count == 0) return -EINVAL;
@@ -61,6 +66,7 @@ class RingbufConsumer {
 
  private:
   void publish_all() {
+    if (readers_ == nullptr) return;  // open has failed
     for (std::uint32_t ring = 0; ring < rings_.ring_count; ++ring) readers_[ring].publish();
   }
 
