@@ -42,8 +42,8 @@ def main():
         build(ROOT / "docs/plugin", plugin, prefix, f"-DCMAKE_C_COMPILER={options.c_compiler}")
         build(ROOT / "cmake/install_test", program, prefix, f"-DCMAKE_CXX_COMPILER={options.cxx_compiler}")
         run(program / "uses_ringside", plugin / "libminimal.so")
-        run(prefix / "bin/ringside", "check", "--world", "model", "--ring", "ringbuf", "--plugin",
-            plugin / "libminimal.so")
+        run(prefix / "bin/ringside", "check", "--world", "model", "--ring", "ringbuf",
+            "--consumer", "minimal", "--plugin", plugin / "libminimal.so")
 
 
 if __name__ == "__main__":
