@@ -83,7 +83,7 @@ struct Flood::State {
   explicit State(std::size_t count) : pinned(static_cast<std::ptrdiff_t>(count)) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
-  ~State() { end(); }
+  ~State() { [[maybe_unused]] const auto untold = end(); }
 
   struct Member {
     Member(SlotLease lease, const FloodThread& what) : slot(std::move(lease)), order(what) {}

@@ -104,7 +104,7 @@ struct Hold::State {
       : slot(std::move(lease)), page(std::move(missing)), ended(std::move(done)) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
-  ~State() { end(RINGSIDE_SETTLE_DISCARD); }
+  ~State() { [[maybe_unused]] const auto untold = end(RINGSIDE_SETTLE_DISCARD); }
 
   SlotLease slot;
   MissingPage page;

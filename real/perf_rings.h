@@ -14,7 +14,8 @@
 namespace ringside::real {
 
 struct PerfOptions {
-  std::vector<std::uint32_t> cpus = {};  ///< CPU ids; empty: every online CPU
+  /// CPU ids; empty: every online CPU. (Initialised so that GCC lets designated initialisers leave it out.)
+  std::vector<std::uint32_t> cpus = {};  // NOLINT(readability-redundant-member-init)
   std::uint32_t data_pages = 8;          ///< pages of each ring's data, a power of two
   std::uint32_t wakeup_events = 0;       ///< attr.wakeup_events, used when watermark_bytes is 0
   std::uint32_t watermark_bytes = 0;     ///< attr.wakeup_watermark with attr.watermark = 1; 0: not set

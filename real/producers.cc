@@ -126,7 +126,9 @@ ring::Result<void> Producers::prefill(const ringside_ring& ring, std::uint64_t b
   }
   auto script = ScriptProducer::create(*this);
   if (!script) return tl::unexpected(script.error());
-  const std::uint32_t cpu = ring.cpu >= 0 ? static_cast<std::uint32_t>(ring.cpu) : online_cpus().value().front();
+  const auto online = online_cpus();
+  if (!online) return tl::unexpected(online.error());
+  const std::uint32_t cpu = ring.cpu >= 0 ? static_cast<std::uint32_t>(ring.cpu) : online->front();
   while (bytes != 0) {
     const std::uint64_t span = next_span(shape, bytes);
     const ring::Operation operation{.action = ring::Action::output,

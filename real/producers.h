@@ -13,7 +13,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -62,7 +61,8 @@ class Producers {
 
   /// Advances an empty ring by `bytes` (a multiple of 8; ringbuf 0 or at least 8, perf 0 or at least 16) by records of
   /// prefill_source that are consumed at once, so that its positions are not 0 at the start of a run. The ring must be
-  /// this object's; for perf, of CPU ring.cpu. No consumer and no other producer of that ring may run.
+  /// this object's; for perf, of CPU ring.cpu. No consumer and no other producer of that ring may run. What the kernel
+  /// counts towards a perf ring's next wake-up moves on too, but no wake-up is left pending.
   ring::Result<void> prefill(const ringside_ring& ring, std::uint64_t bytes);
 
   /// For the other classes of this header.
@@ -84,7 +84,7 @@ class ScriptProducer {
   /// Runs them in order and returns when the last record is committed and its wake-ups are done. One result for each
   /// operation: 0 or a negative errno, which the ledger has counted: ENOSPC for a failed reservation, EAGAIN for a
   /// failed bpf_ringbuf_output, ENOSPC, ENOENT, ... for a perf output, ETIMEDOUT when the nested interrupt did not come
-  /// (the record itself was committed).
+  /// (the record itself was committed); ENOENT for a settle whose hold had failed.
   ///
   /// ringbuf: all actions. `hold` starts a Hold of that source, `settle_*` settles it. Nested records (by
   /// bpf_ringbuf_output, from hardirq) are reserved while the operation's own record is BUSY: they lie behind it.
@@ -168,7 +168,7 @@ class Flood {
   void stop() const;
   /// Waits for the threads. The first thread's error, if any had one.
   ring::Result<void> join();
-  /// Readable (eventfd) from when done() is true: for an epoll set. -1 after join.
+  /// An eventfd, readable from when done() is true: for an epoll set. Lives as long as this object.
   int done_fd() const;
 
  private:
