@@ -64,12 +64,18 @@ class KernelWorld final : public World {
   }
 
   ring::Result<Moved> step(Random& random, std::int64_t now_ns) override;
+  // A whole operation: about ten accesses of the model's.
+  std::int64_t step_ns() const override { return 500; }
   std::optional<std::int64_t> next_event_ns() const override;
   bool in_burst() const override { return false; }  // a step carries out the whole of it
 
   ring::Result<void> start() override;
   bool producers_running() const override { return flood_ && !flood_->done(); }
-  ring::Result<void> join() override { return flood_ ? flood_->join() : ring::Result<void>{}; }
+  ring::Result<void> end() override {
+    if (!flood_) return {};
+    flood_->stop();
+    return flood_->join();
+  }
 
   int wait(std::span<ringside_ready> ready, std::int64_t timeout_ns) override {
     return epoll_->wait(ready.data(), static_cast<std::uint32_t>(ready.size()), timeout_ns);

@@ -41,13 +41,7 @@ class ModelWorld final : public World {
             .wakeup_events = scenario_.ring.wakeup_events,
             .watermark_bytes = scenario_.ring.watermark_bytes};
   }
-  ~ModelWorld() override {
-    // (W1) relaxed: the flag carries no data; the threads look at it again and again.
-    stop_.store(true, std::memory_order_relaxed);
-    for (std::thread& thread : threads_) {
-      if (thread.joinable()) thread.join();
-    }
-  }
+  ~ModelWorld() override { stop_and_join(); }
 
   const ringside_ring_set& rings() const override { return set_; }
   int adopt(const ringside_ring&) override { return -EINVAL; }
@@ -55,15 +49,16 @@ class ModelWorld final : public World {
 
   ring::Result<Moved> step(Random& random, std::int64_t now_ns) override;
   std::optional<std::int64_t> next_event_ns() const override;
+  // A shared-memory access.
+  std::int64_t step_ns() const override { return 50; }
   bool in_burst() const override {
     return bursting_.has_value() && (workload_.sources()[*bursting_].in_burst() || machine_->runnable(burst_cpu()));
   }
 
   ring::Result<void> start() override;
   bool producers_running() const override { return running_.load(std::memory_order_acquire) > 0; }
-  ring::Result<void> join() override {
-    for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
+  ring::Result<void> end() override {
+    stop_and_join();
     return {};
   }
 
@@ -93,6 +88,7 @@ class ModelWorld final : public World {
 
  private:
   std::uint32_t burst_cpu() const { return workload_.cpu_of(static_cast<std::uint32_t>(*bursting_)); }
+  void stop_and_join();
   void begin(std::size_t source, std::int64_t now_ns);
   void produce_on(std::uint16_t cpu);
   void produce(SourceWorkload& source, bool retry);
@@ -109,6 +105,13 @@ class ModelWorld final : public World {
   std::atomic<int> running_{0};
   std::atomic<bool> stop_{false};
 };
+
+void ModelWorld::stop_and_join() {
+  // (W1) relaxed: the flag carries no data; the threads look at it again and again.
+  stop_.store(true, std::memory_order_relaxed);
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
 
 void ModelWorld::begin(std::size_t source, std::int64_t now_ns) {
   SourceWorkload& workload = workload_.sources()[source];

@@ -202,6 +202,24 @@ TEST(Rogue, AReadyWaitWithNothingToDrainForEverIsABusySpin) {
   EXPECT_TRUE(result.verdict.has(DefectKind::busy_spin)) << result.verdict;
 }
 
+TEST(Rogue, ASleeperInFrontOfAFullRingMissesItsWakeup) {
+  Scenario scenario = small_scenario();
+  scenario.drive = Drive::free;
+  scenario.sources[0].interval_ns = 0;
+  scenario.sources[0].records = 10'000;
+  scenario.sources[0].retry = true;
+  ringside_consumer consumer = rogue("never_reads");
+  consumer.trigger = RINGSIDE_EDGE;
+  consumer.drain = [](void*, std::uint64_t) -> std::int64_t { return 0; };
+  consumer.wait = [](void*, std::int64_t timeout_ns) {
+    ringside_ready ready{};
+    const int woken = opened_host->wait(opened_host->context, &ready, 1, timeout_ns);
+    return woken > 0 ? RINGSIDE_WAIT_READY : woken;
+  };
+  const RunResult result = run(consumer, scenario);
+  EXPECT_TRUE(result.verdict.has(DefectKind::missed_wakeup)) << result.reason << result.verdict;
+}
+
 TEST(Rogue, ADescriptorLeftOpenIsALeak) {
   ringside_consumer consumer = rogue("leaks");
   consumer.close = [](void* state) {

@@ -123,6 +123,7 @@ void read_consumer(const toml::table& table, ConsumerPlan& plan, ReadState& stat
   TableReader reader(table, "consumer", state);
   reader.integer("max_records", plan.max_records, 1, 1'000'000'000);
   reader.integer("timeout_ns", plan.timeout_ns, 0, most_nanoseconds);
+  reader.integer("work_ns", plan.work_ns, 0, most_nanoseconds);
   reader.integer("hold_views", plan.hold_views, 0, 4096);
   reader.finish();
 }

@@ -62,6 +62,7 @@ struct RingPlan {
 struct ConsumerPlan {
   std::uint64_t max_records = 4096;  ///< of one drain
   std::int64_t timeout_ns = -1;      ///< of one wait; below 0: none, so only wake-ups end it
+  std::int64_t work_ns = 0;          ///< stepped drive: virtual time that the application spends on each record
   std::uint32_t hold_views = 0;      ///< views kept for a while before they are released
 
   friend bool operator==(const ConsumerPlan&, const ConsumerPlan&) = default;

@@ -64,6 +64,7 @@ burst = 3
 [consumer]
 max_records = 8
 timeout_ns = 100
+work_ns = 50
 hold_views = 2
 [faults]
 eintr_every = 1
@@ -89,7 +90,7 @@ lock_fails_percent = 4
                           .interval_ns = 9,
                           .burst = 3};
   EXPECT_EQ(scenario->sources, std::vector{source});
-  EXPECT_EQ(scenario->consumer, (ConsumerPlan{.max_records = 8, .timeout_ns = 100, .hold_views = 2}));
+  EXPECT_EQ(scenario->consumer, (ConsumerPlan{.max_records = 8, .timeout_ns = 100, .work_ns = 50, .hold_views = 2}));
   EXPECT_EQ(scenario->faults,
             (FaultsPlan{.eintr_every = 1, .spurious_every = 2, .hangup_every = 3, .lock_fails_percent = 4}));
 }

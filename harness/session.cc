@@ -19,13 +19,14 @@ namespace {
 using ring::Defect;
 using ring::DefectKind;
 
-// What the virtual clock charges for a call across the contract and for a producer's step.
+// What the virtual clock charges for a call across the contract.
 constexpr std::int64_t call_ns = 20;
-constexpr std::int64_t step_ns = 50;
 // A wait may return late by so much before that is a defect.
 constexpr std::int64_t deadline_slack_ns = 1'000'000;
 // Free drive: the longest uninterrupted sleep, so that the end of the producers is noticed.
 constexpr std::int64_t slice_ns = 20'000'000;
+// Free drive: so many slices asleep with a committed record at the head, while nothing moves in any ring, are for ever.
+constexpr std::uint64_t most_still_slices = 100;
 // Rounds of "ready", then nothing to drain, after which a consumer is said to spin.
 constexpr std::uint64_t idle_rounds_stepped = 64;
 constexpr std::uint64_t idle_rounds_free = 100'000;
@@ -105,9 +106,13 @@ class Session {
     return fd >= 0 ? world_.wait_fd(fd, timeout_ns) : world_.wait(ready, timeout_ns);
   }
   int nothing_more_to_come(std::int64_t deadline);
+  int asleep_for_ever(const char* why);
 
   // Producers.
+  Moved step();
+  void skip_time(std::int64_t limit_ns);
   void turn();
+  void work();
   bool advance();
   bool producers_done() const;
 
@@ -115,6 +120,7 @@ class Session {
   void idle_round();
   bool committed_waits() const;
   bool any_at_head(AtHead what) const;
+  std::vector<RingPositions> all_positions() const;
   void check_positions();
   void accuse(DefectKind kind, std::uint32_t ring, std::string detail, std::uint64_t count = 1);
   void enter(const char* call);
@@ -155,40 +161,50 @@ class Session {
 
 // ---------------------------------------------------------------------------------------------------- producers
 
+/// Stepped drive: one step of the producers, and the time it takes. A fault of the world's ends the run.
+Moved Session::step() {
+  auto moved = world_.step(random_, now_ns_);
+  if (!moved) {
+    world_fault_ = moved.error();
+    over_ = true;
+    return Moved::done;
+  }
+  if (*moved == Moved::stepped) now_ns_ += world_.step_ns();
+  return *moved;
+}
+
+/// Moves the clock to when the next source is due, at least a step on, at most to `limit_ns`.
+void Session::skip_time(std::int64_t limit_ns) {
+  const std::int64_t next = std::max(world_.next_event_ns().value_or(limit_ns), now_ns_ + world_.step_ns());
+  now_ns_ = std::max(now_ns_, std::min(next, limit_ns));
+}
+
 /// Stepped drive: the producers get a turn of a few steps, often none; a burst is never left half done.
 void Session::turn() {
   if (!stepped_ || over_) return;
   now_ns_ += call_ns;
   std::uint64_t steps = random_.chance(50) ? 0 : random_.below(8);
   while ((steps > 0 || world_.in_burst()) && !over_) {
-    auto moved = world_.step(random_, now_ns_);
-    if (!moved) {
-      world_fault_ = moved.error();
-      over_ = true;
-    } else if (*moved != Moved::stepped) {
-      return;
-    }
-    now_ns_ += step_ns;
+    if (step() != Moved::stepped) return;
     if (steps > 0) --steps;
+  }
+}
+
+/// Stepped drive: the application spends its time on a record, and the producers use it.
+void Session::work() {
+  if (!stepped_) return;
+  const std::int64_t end = now_ns_ + scenario_.consumer.work_ns;
+  while (now_ns_ < end && !over_) {
+    if (step() != Moved::stepped) skip_time(end);
   }
 }
 
 /// Stepped drive: makes something happen, by a step or by moving the clock to the next source that is due. False when
 /// every source has ended.
 bool Session::advance() {
-  auto moved = world_.step(random_, now_ns_);
-  if (!moved) {
-    world_fault_ = moved.error();
-    over_ = true;
-    return false;
-  }
-  if (*moved == Moved::done) return false;
-  if (*moved == Moved::stepped) {
-    now_ns_ += step_ns;
-    return true;
-  }
-  const auto next = world_.next_event_ns();
-  now_ns_ = std::max(now_ns_ + step_ns, next.value_or(now_ns_));
+  const Moved moved = step();
+  if (moved == Moved::done) return false;
+  if (moved == Moved::waiting) skip_time(INT64_MAX);
   return true;
 }
 
@@ -286,6 +302,7 @@ int Session::deliver(const ringside_record& record) {
     if (record.token != 0) held_.push_back({record, reading});
   }
   turn();
+  work();
   return delivered_ >= allowed_ ? 1 : 0;
 }
 
@@ -356,15 +373,17 @@ int Session::nothing_more_to_come(std::int64_t deadline) {
     now_ns_ = std::max(now_ns_, deadline);
     return 0;
   }
-  if (committed_waits()) {
-    for (std::uint32_t index = 0; index < world_.ring_count(); ++index) {
-      if (world_.at_head(index) != AtHead::committed) continue;
-      const RingPositions at = world_.positions(index);
-      accuse(DefectKind::missed_wakeup, index,
-             fmt::format("asleep for ever, every producer has ended, and {} bytes of committed records lie "
-                         "at position {}",
-                         at.producer - at.consumer, at.consumer));
-    }
+  return asleep_for_ever("every producer has ended");
+}
+
+/// The run is over; a record that waits in a ring would wait for ever.
+int Session::asleep_for_ever(const char* why) {
+  for (std::uint32_t index = 0; index < world_.ring_count(); ++index) {
+    if (world_.at_head(index) != AtHead::committed) continue;
+    const RingPositions at = world_.positions(index);
+    accuse(DefectKind::missed_wakeup, index,
+           fmt::format("asleep for ever, {}, and {} bytes of records lie at position {}", why,
+                       at.producer - at.consumer, at.consumer));
   }
   over_ = true;
   return -ECANCELED;
@@ -373,21 +392,11 @@ int Session::nothing_more_to_come(std::int64_t deadline) {
 int Session::wait_stepped(std::span<ringside_ready> ready, int fd, std::int64_t deadline) {
   while (!over_) {
     if (const int entries = probe(ready, fd, 0); entries != 0) return entries;
-    auto moved = world_.step(random_, now_ns_);
-    if (!moved) {
-      world_fault_ = moved.error();
-      over_ = true;
-    } else if (*moved == Moved::stepped) {
-      now_ns_ += step_ns;
-    } else if (*moved == Moved::done) {
-      return nothing_more_to_come(deadline);
-    } else {
-      const std::int64_t next = std::max(world_.next_event_ns().value_or(now_ns_), now_ns_ + step_ns);
-      if (deadline >= 0 && next >= deadline) {
-        now_ns_ = std::max(now_ns_, deadline);
-        return 0;
-      }
-      now_ns_ = next;
+    const Moved moved = step();
+    if (moved == Moved::done && !over_) return nothing_more_to_come(deadline);
+    if (moved == Moved::waiting) {
+      skip_time(deadline < 0 ? INT64_MAX : deadline);
+      if (deadline >= 0 && now_ns_ >= deadline) return 0;
     }
     options_.heartbeat->beats.fetch_add(1, std::memory_order_relaxed);
   }
@@ -395,14 +404,26 @@ int Session::wait_stepped(std::span<ringside_ready> ready, int fd, std::int64_t 
 }
 
 int Session::wait_free(std::span<ringside_ready> ready, int fd, std::int64_t deadline) {
-  for (;;) {
+  std::vector<RingPositions> stood;
+  for (std::uint64_t still = 0;;) {
     const bool running = world_.producers_running();
     const std::int64_t left = deadline < 0 ? slice_ns : std::max<std::int64_t>(0, deadline - real_now_ns());
     if (const int entries = probe(ready, fd, running ? std::min(slice_ns, left) : 0); entries != 0) return entries;
     if (!running) return nothing_more_to_come(deadline);
     if (deadline >= 0 && real_now_ns() >= deadline) return 0;
     options_.heartbeat->beats.fetch_add(1, std::memory_order_relaxed);
+    // Producers that try a full ring again and again never end: they wait for a consumer that nobody wakes.
+    auto stands = all_positions();
+    still = stands == stood && committed_waits() ? still + 1 : 0;
+    stood = std::move(stands);
+    if (deadline < 0 && still == most_still_slices) return asleep_for_ever("nothing moves in any ring");
   }
+}
+
+std::vector<RingPositions> Session::all_positions() const {
+  std::vector<RingPositions> positions;
+  for (std::uint32_t index = 0; index < world_.ring_count(); ++index) positions.push_back(world_.positions(index));
+  return positions;
 }
 
 // ---------------------------------------------------------------------------------------------------- application
@@ -570,7 +591,7 @@ ring::Result<ring::Verdict> Session::run() {
     }
     read_until_over();
     if (!stepped_) {
-      if (auto joined = world_.join(); !joined) return tl::unexpected(joined.error());
+      if (auto joined = world_.end(); !joined) return tl::unexpected(joined.error());
     }
     while (stepped_ && !world_fault_ && advance()) {
     }

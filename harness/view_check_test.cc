@@ -36,7 +36,8 @@ class HandWorld final : public World {
   bool in_burst() const override { return false; }
   ring::Result<void> start() override { return {}; }
   bool producers_running() const override { return false; }
-  ring::Result<void> join() override { return {}; }
+  std::int64_t step_ns() const override { return 1; }
+  ring::Result<void> end() override { return {}; }
   int wait(std::span<ringside_ready>, std::int64_t) override { return 0; }
   int wait_fd(int, std::int64_t) override { return 0; }
   std::uint32_t ring_count() const override { return 1; }

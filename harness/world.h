@@ -24,6 +24,8 @@ namespace ringside::harness {
 struct RingPositions {
   std::uint64_t consumer = 0;
   std::uint64_t producer = 0;
+
+  friend bool operator==(const RingPositions&, const RingPositions&) = default;
 };
 
 /// What lies at a ring's consumer position.
@@ -37,7 +39,6 @@ enum class AtHead : std::uint8_t {
 enum class Moved : std::uint8_t {
   stepped,  ///< something moved
   waiting,  ///< nothing is due yet: next_event_ns() says when
-  stuck,    ///< what is due waits for something that only time or the consumer changes
   done,     ///< every source has ended
 };
 
@@ -56,15 +57,17 @@ class World {
   /// Stepped drive: the producers take one step at virtual time `now_ns`, chosen by `random`. An error is the world's
   /// own fault and ends the run.
   virtual ring::Result<Moved> step(Random& random, std::int64_t now_ns) = 0;
+  /// What a step takes on the virtual clock.
+  virtual std::int64_t step_ns() const = 0;
   /// When the next source is due, in virtual nanoseconds; nothing when every source has ended.
   virtual std::optional<std::int64_t> next_event_ns() const = 0;
   /// True while a step is inside a burst that nobody may interrupt.
   virtual bool in_burst() const = 0;
 
-  /// Free drive: lets the producers run on their own threads; join waits until each has ended.
+  /// Free drive: lets the producers run on their own threads; end stops those that still run, and waits for them.
   virtual ring::Result<void> start() = 0;
   virtual bool producers_running() const = 0;
-  virtual ring::Result<void> join() = 0;
+  virtual ring::Result<void> end() = 0;
 
   /// epoll_wait over all rings, as the consumer's trigger asks; timeout 0 is a probe, below 0 is not allowed (a session
   /// waits in slices). Returns entries, 0 or a negative errno.
