@@ -107,6 +107,8 @@ std::unique_ptr<CLI::App> make_app(Flags& flags, std::string& topic, bool& versi
       std::make_unique<CLI::App>("Proves that code which reads Linux kernel rings reads them right.", "ringside");
   app->footer(footer);
   app->allow_extras();
+  // At most one command, so that the `mutants` of `list mutants` is a topic.
+  app->require_subcommand(0, 1);
   app->add_flag("--version", version_asked, "print the version");
   for (const CommandFace& face : faces) {
     CLI::App* const command = app->add_subcommand(face.name, face.summary);
@@ -120,13 +122,15 @@ std::unique_ptr<CLI::App> make_app(Flags& flags, std::string& topic, bool& versi
   return app;
 }
 
+tl::unexpected<ring::Error> no_value(const std::string& flag) {
+  return usage("read " + flag, "it has no value", fmt::format("write {} VALUE", flag));
+}
+
 /// CLI11 begins its message with the flag that has the problem: `--seed: 1 required TEXT missing`.
 tl::unexpected<ring::Error> parse_error(const CLI::ParseError& failure) {
   const std::string message = harness::one_line(failure.what());
   const std::string flag = message.substr(0, message.find(':'));
-  if (dynamic_cast<const CLI::ArgumentMismatch*>(&failure) != nullptr && flag.starts_with("--")) {
-    return usage("read " + flag, "it has no value", fmt::format("write {} VALUE", flag));
-  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&failure) != nullptr && flag.starts_with("--")) return no_value(flag);
   return usage("read the command line", message, "see ringside --help");
 }
 
@@ -156,6 +160,15 @@ tl::unexpected<ring::Error> leftover_error(const std::string& word, const std::s
   return usage(
       fmt::format("read \"{}\"", shown), fmt::format("ringside {} does not expect it", command),
       command == "list" ? "name one topic at a time" : "name consumers by --consumer, scenarios by --scenario");
+}
+
+/// What the line said to one flag, before its value is read.
+ring::Result<void> check_values(const Flag& flag) {
+  // CLI11 gives a flag without a value the next word, whatever it is.
+  const auto is_flag = [](const std::string& value) { return value.starts_with("--"); };
+  if (std::any_of(flag.values.begin(), flag.values.end(), is_flag)) return no_value(flag.name);
+  if (!flag.many && flag.values.size() > 1) return usage("read " + flag.name, "it was given twice", "give it once");
+  return {};
 }
 
 void read_environment(Flag& flag, Environment environment) {
@@ -249,10 +262,8 @@ ring::Result<Invocation> read_command(const CLI::App& command, Flags& flags, Env
   if (!command.remaining().empty()) return leftover_error(command.remaining().front(), name, flags);
   const std::vector<Flag*> own = flags.of(name);
   for (Flag* flag : own) {
+    if (const ring::Result<void> said = check_values(*flag); !said) return tl::unexpected(said.error());
     read_environment(*flag, environment);
-    if (!flag->many && flag->values.size() > 1) {
-      return usage("read " + flag->name, "it was given twice", "give it once");
-    }
   }
   Invocation invocation;
   invocation.command = command_of(name);
@@ -287,7 +298,6 @@ ring::Result<Invocation> parse_command_line(int argc, const char* const* argv, E
   const std::vector<CLI::App*> commands = app->get_subcommands();
   if (!app->remaining().empty()) return leftover_error(app->remaining().front(), "", flags);
   if (commands.empty()) return usage("run ringside", "no command was named", "one of check, mutants, list, doctor");
-  if (commands.size() > 1) return leftover_error(commands[1]->get_name(), commands[0]->get_name(), flags);
   ring::Result<Invocation> invocation = read_command(*commands.front(), flags, environment);
   if (invocation) invocation->topic = topic;
   return invocation;

@@ -31,7 +31,13 @@ std::uint64_t ProgressPrinter::records(const harness::Progress& progress) const 
 }
 
 void ProgressPrinter::tell(const harness::Progress& progress) {
-  if (progress.result != nullptr) delivered_ += progress.result->verdict.accounting.delivered;
+  if (progress.result != nullptr) {
+    // A run that died has no account; what was seen of it before must not be taken back.
+    delivered_ += std::max(progress.result->verdict.accounting.delivered, running_);
+    running_ = 0;
+  } else {
+    running_ = progress.deliveries;
+  }
   const std::size_t done = progress.index + (progress.result != nullptr ? 1 : 0);
   const double since_shown = options_.seconds() - last_shown_;
   if (options_.terminal) {

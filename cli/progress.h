@@ -41,6 +41,7 @@ class ProgressPrinter {
   double begin_;
   double last_shown_;
   std::uint64_t delivered_ = 0;  ///< of the runs that have ended
+  std::uint64_t running_ = 0;    ///< of the run under way, as last told
   bool drawn_ = false;
   bool said_ = false;
 };

@@ -146,7 +146,7 @@ std::string worlds_text(const Diagnosis& diagnosis, const TextStyle& style) {
 }
 
 std::string diagnosis_table(const Diagnosis& diagnosis, const TextStyle& style) {
-  Grid grid{{"", "", ""}, {}, true};
+  Grid grid{{"", "", ""}, {}, true, {}};
   for (const Finding& finding : diagnosis.findings) {
     const std::string& told = finding.present && !finding.detail.empty() ? finding.detail : finding.purpose;
     grid.rows.push_back({{finding.name, Tone::plain}, state_of(finding), {one_line(told), Tone::faint}});

@@ -82,7 +82,7 @@ std::vector<Item> items_of(std::string_view topic) {
 std::string topic_table(std::string_view topic, const std::vector<Item>& items, const TextStyle& style) {
   std::string text = fmt::format("{}\n", paint(style, Tone::strong, topic));
   if (items.empty()) return text;
-  Grid grid{{""}, {}, true};
+  Grid grid{{""}, {}, true, {}};
   for (const auto& fact : items.front().facts) grid.header.push_back(fact.first);
   grid.header.emplace_back();
   for (const Item& item : items) {

@@ -73,7 +73,7 @@ GridCell cell_at(const MutantReport& report, const RowKey& row, WorldKind world)
 
 std::string grid_of(const MutantReport& report, const TextStyle& style) {
   const std::vector<WorldKind> worlds = worlds_of(report);
-  Grid grid{{"", "ring", "its own defect"}, {}, false};
+  Grid grid{{"", "ring", "its own defect"}, {}, false, {}};
   for (const WorldKind world : worlds) grid.header.emplace_back(name_of(world));
   for (const RowKey& row : rows_of(report)) {
     std::vector<GridCell> cells{{one_line(row.mutant), Tone::plain},

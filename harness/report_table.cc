@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of a check. One grid a ring kind and world: a row a scenario, a column a consumer, so that one look shows
-// which consumer fails where. Below the grids, everything that is not plain `ok` is told once: defects by consumer and
-// kind, skips by reason, notes by sentence, each with the cells it concerns.
+// The table of a check. One grid a ring kind: a row a scenario, a column a consumer, the worlds side by side where they
+// fit, so that one look shows which consumer fails where and whether model and kernel agree. Below the grids,
+// everything that is not plain `ok` is told once: defects by consumer and kind, skips by reason, notes by sentence,
+// each with the cells it concerns.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,10 +34,9 @@ std::vector<std::string> distinct(const Runs& runs, const std::function<std::str
 std::string consumer_of(const RunResult& run) { return run.spec.consumer; }
 std::string scenario_of(const RunResult& run) { return run.spec.scenario; }
 
-std::string title_of(ring::RingKind ring, WorldKind world) {
-  const char* const kind = ring == ring::RingKind::ringbuf ? "BPF ring buffer" : "perf event rings";
-  const char* const where = world == WorldKind::model ? "userspace model" : "rings of the running kernel";
-  return fmt::format("{} ({}), {} ({})", kind, ring::name_of(ring), where, name_of(world));
+std::string title_of(ring::RingKind ring) {
+  return fmt::format("{} ({})", ring == ring::RingKind::ringbuf ? "BPF ring buffer" : "perf event rings",
+                     ring::name_of(ring));
 }
 
 /// Where the runs were, as short as it can be said: `model: steady, wrap; kernel: steady`.
@@ -78,22 +78,42 @@ const RunResult* find_run(const Runs& runs, const std::string& scenario, const s
   return found == runs.end() ? nullptr : *found;
 }
 
-std::string grid_of(const Runs& runs, const TextStyle& style) {
-  const std::vector<std::string> consumers = distinct(runs, consumer_of);
-  Grid grid;
-  grid.header.emplace_back();
-  grid.header.insert(grid.header.end(), consumers.begin(), consumers.end());
-  for (const std::string& scenario : distinct(runs, scenario_of)) {
-    std::vector<GridCell> row{{scenario, Tone::plain}};
-    for (const std::string& consumer : consumers) row.push_back(cell_of(find_run(runs, scenario, consumer)));
-    grid.rows.push_back(std::move(row));
+/// The runs of one ring kind in one world.
+struct WorldRuns {
+  WorldKind world;
+  Runs runs;
+};
+
+/// The worlds side by side under their names.
+Grid grid_of(const std::vector<WorldRuns>& worlds) {
+  Runs all;
+  Grid grid{{""}, {}, false, {}};
+  for (const WorldRuns& world : worlds) all.insert(all.end(), world.runs.begin(), world.runs.end());
+  for (const std::string& scenario : distinct(all, scenario_of)) grid.rows.push_back({{scenario, Tone::plain}});
+  for (const WorldRuns& world : worlds) {
+    grid.spans.emplace_back(grid.header.size(), name_of(world.world));
+    for (const std::string& consumer : distinct(world.runs, consumer_of)) {
+      grid.header.push_back(consumer);
+      for (std::vector<GridCell>& row : grid.rows) row.push_back(cell_of(find_run(world.runs, row[0].text, consumer)));
+    }
   }
-  return to_text(grid, style);
+  return grid;
+}
+
+std::string grids_text(const std::vector<WorldRuns>& worlds, const TextStyle& style) {
+  const Grid together = grid_of(worlds);
+  if (worlds.size() < 2 || width_of(together) <= style.columns) return to_text(together, style);
+  std::string text;
+  for (const WorldRuns& world : worlds) {
+    if (!text.empty()) text += '\n';
+    text += to_text(grid_of({world}), style);
+  }
+  return text;
 }
 
 /// `12 attempts = 10 delivered + 2 discarded + 0 missing`: the terms that are 0 are left out, except the two that a
 /// reader looks for. An account that does not close is told loudly.
-std::string accounting_text(const ring::Accounting& sum, const TextStyle& style) {
+std::string accounting_text(WorldKind world, const ring::Accounting& sum, const TextStyle& style) {
   std::vector<std::string> terms{with_thousands(sum.delivered) + " delivered"};
   const auto term = [&terms](std::uint64_t number, const char* name) {
     if (number != 0) terms.push_back(fmt::format("{} {}", with_thousands(number), name));
@@ -103,7 +123,8 @@ std::string accounting_text(const ring::Accounting& sum, const TextStyle& style)
   term(sum.malformed, "malformed");
   term(sum.left, "left");
   terms.push_back(with_thousands(sum.missing) + " missing");
-  std::string text = fmt::format("{} = {}", counted(sum.attempts, "attempt"), fmt::join(terms, " + "));
+  std::string text =
+      fmt::format("{}: {} = {}", name_of(world), counted(sum.attempts, "attempt"), fmt::join(terms, " + "));
   if (sum.reported_lost != 0) text += fmt::format("; {} reported lost", with_thousands(sum.reported_lost));
   if (sum.extra != 0) text += fmt::format("; {} delivered that were no new record", with_thousands(sum.extra));
   std::string out = wrapped(text, 2, style.columns);
@@ -115,32 +136,43 @@ std::string accounting_text(const ring::Accounting& sum, const TextStyle& style)
   return out;
 }
 
-/// A group that could not run at all is one line and no grid of skips.
-bool all_skipped(const Runs& runs) {
-  return std::all_of(runs.begin(), runs.end(), [](const RunResult* run) { return run->outcome == Outcome::skipped; });
+/// A world that could not run at all is one line and no columns of skips.
+bool all_skipped(const WorldRuns& world) {
+  return std::all_of(world.runs.begin(), world.runs.end(),
+                     [](const RunResult* run) { return run->outcome == Outcome::skipped; });
 }
 
-std::string group_text(const Runs& runs, ring::RingKind ring, WorldKind world, const TextStyle& style) {
-  std::string text = fmt::format("\n{}\n", paint(style, Tone::strong, title_of(ring, world)));
-  if (all_skipped(runs)) {
-    const std::string line = fmt::format("all {} skipped, see below", counted(runs.size(), "cell"));
-    return text + fmt::format("  {}\n", paint(style, Tone::warning, line));
+std::string skipped_world_text(const WorldRuns& world, const TextStyle& style) {
+  const std::string line =
+      fmt::format("{}: all {} skipped, see below", name_of(world.world), counted(world.runs.size(), "cell"));
+  return fmt::format("  {}\n", paint(style, Tone::warning, line));
+}
+
+std::string ring_text(ring::RingKind ring, const std::vector<WorldRuns>& worlds, const TextStyle& style) {
+  std::vector<WorldRuns> shown;
+  std::copy_if(worlds.begin(), worlds.end(), std::back_inserter(shown), std::not_fn(all_skipped));
+  std::string text = fmt::format("\n{}\n", paint(style, Tone::strong, title_of(ring)));
+  if (!shown.empty()) text += grids_text(shown, style) + '\n';
+  for (const WorldRuns& world : worlds) {
+    ring::Accounting sum;
+    for (const RunResult* run : world.runs) add(sum, run->verdict.accounting);
+    text += all_skipped(world) ? skipped_world_text(world, style) : accounting_text(world.world, sum, style);
   }
-  ring::Accounting sum;
-  for (const RunResult* run : runs) add(sum, run->verdict.accounting);
-  return text + grid_of(runs, style) + accounting_text(sum, style);
+  return text;
 }
 
-std::string groups_text(const Report& report, const TextStyle& style) {
+std::string rings_text(const Report& report, const TextStyle& style) {
   std::string text;
   for (const ring::RingKind ring : {ring::RingKind::ringbuf, ring::RingKind::perf}) {
+    std::vector<WorldRuns> worlds;
     for (const WorldKind world : {WorldKind::model, WorldKind::kernel}) {
-      Runs runs;
+      WorldRuns here{world, {}};
       for (const RunResult& run : report.runs) {
-        if (run.spec.ring == ring && run.spec.world == world) runs.push_back(&run);
+        if (run.spec.ring == ring && run.spec.world == world) here.runs.push_back(&run);
       }
-      if (!runs.empty()) text += group_text(runs, ring, world, style);
+      if (!here.runs.empty()) worlds.push_back(std::move(here));
     }
+    if (!worlds.empty()) text += ring_text(ring, worlds, style);
   }
   return text;
 }
@@ -189,26 +221,43 @@ std::string defects_text(const Report& report, const TextStyle& style) {
   return text;
 }
 
-/// Runs that share a sentence, and the sentence.
+/// Runs that share a sentence, but for the numbers in it.
 struct SentenceGroup {
-  std::string sentence;
+  std::string pattern;                 ///< the sentence with every number taken out
+  std::vector<std::string> sentences;  ///< the distinct ones
   Runs runs;
 };
 
+std::string without_numbers(const std::string& sentence) {
+  std::string pattern;
+  for (const char letter : sentence) {
+    const bool digit = letter >= '0' && letter <= '9';
+    if (!digit) pattern += letter;
+    if (digit && (pattern.empty() || pattern.back() != '#')) pattern += '#';
+  }
+  return pattern;
+}
+
 void add_sentence(std::vector<SentenceGroup>& groups, const std::string& sentence, const RunResult& run) {
-  auto group = std::find_if(groups.begin(), groups.end(),
-                            [&](const SentenceGroup& known) { return known.sentence == sentence; });
-  if (group == groups.end()) group = groups.insert(groups.end(), SentenceGroup{sentence, {}});
+  const std::string pattern = without_numbers(sentence);
+  auto group =
+      std::find_if(groups.begin(), groups.end(), [&](const SentenceGroup& known) { return known.pattern == pattern; });
+  if (group == groups.end()) group = groups.insert(groups.end(), SentenceGroup{pattern, {}, {}});
+  add_unique(group->sentences, sentence);
   group->runs.push_back(&run);
 }
 
-std::string sentences_text(const std::string& title, const std::vector<SentenceGroup>& groups, const TextStyle& style) {
+/// `head` gives what stands before a sentence.
+std::string sentences_text(const std::string& title, const std::vector<SentenceGroup>& groups, const TextStyle& style,
+                           const std::function<std::string(const SentenceGroup&)>& head) {
   if (groups.empty()) return {};
   std::string text = fmt::format("\n{}\n", paint(style, Tone::strong, title));
   const std::size_t shown = std::min(groups.size(), sentence_limit);
   for (std::size_t index = 0; index < shown; ++index) {
     const SentenceGroup& group = groups[index];
-    text += wrapped(one_line(group.sentence), 2, style.columns);
+    std::string sentence = head(group) + one_line(group.sentences.front());
+    if (group.sentences.size() > 1) sentence += fmt::format(" (and {} with other numbers)", group.sentences.size() - 1);
+    text += wrapped(sentence, 2, style.columns);
     const std::string who = fmt::format("{}; {}", joined(distinct(group.runs, consumer_of)), places(group.runs));
     text += wrapped(who, detail_indent, style.columns);
   }
@@ -216,15 +265,15 @@ std::string sentences_text(const std::string& title, const std::vector<SentenceG
   return text;
 }
 
+std::string no_head(const SentenceGroup&) { return {}; }
+
 std::string skips_text(const Report& report, const TextStyle& style) {
   std::vector<SentenceGroup> groups;
   for (const RunResult& run : report.runs) {
     if (run.outcome == Outcome::skipped) add_sentence(groups, run.reason, run);
   }
-  for (SentenceGroup& group : groups) {
-    group.sentence = fmt::format("{}: {}", counted(group.runs.size(), "cell"), group.sentence);
-  }
-  return sentences_text("Skipped", groups, style);
+  return sentences_text("Skipped", groups, style,
+                        [](const SentenceGroup& group) { return counted(group.runs.size(), "cell") + ": "; });
 }
 
 std::string notes_text(const Report& report, const TextStyle& style) {
@@ -234,7 +283,7 @@ std::string notes_text(const Report& report, const TextStyle& style) {
     for (const std::string& sentence : run.verdict.not_observable) add_sentence(blind, sentence, run);
     for (const std::string& sentence : run.verdict.notes) add_sentence(notes, sentence, run);
   }
-  return sentences_text("Not observable", blind, style) + sentences_text("Notes", notes, style);
+  return sentences_text("Not observable", blind, style, no_head) + sentences_text("Notes", notes, style, no_head);
 }
 
 std::string faults_text(const Report& report, const TextStyle& style) {
@@ -250,17 +299,36 @@ std::string faults_text(const Report& report, const TextStyle& style) {
   return text;
 }
 
-/// The dash needs a word only where one stands.
+/// Words for the signs that a newcomer meets, where they stand.
 std::string legend_text(const std::string& grids, const TextStyle& style) {
-  if (grids.find("–") == std::string::npos) return {};
-  return fmt::format("\n{}\n", paint(style, Tone::faint, "–: this scenario does not apply to this consumer or world"));
+  if (grids.empty()) return {};
+  std::string text = "model: the kernel's side rebuilt in userspace; kernel: rings of the running kernel";
+  if (grids.find("–") != std::string::npos) text += "; –: does not apply";
+  return '\n' + paint(style, Tone::faint, text) + '\n';
+}
+
+/// `busy_spin in libbpf, crash in libbpf_perf and 2 more`: as many as keep the verdict one short line.
+std::string defect_names(const Report& report) {
+  constexpr std::size_t most_characters = 60;
+  const std::vector<DefectGroup> groups = group_defects(report);
+  std::string text;
+  std::size_t named = 0;
+  for (const DefectGroup& group : groups) {
+    const std::string name =
+        fmt::format("{} in {}", ring::name_of(group.first->kind), one_line(group.first_run->spec.consumer));
+    if (named != 0 && text.size() + name.size() > most_characters) break;
+    text += (named == 0 ? "" : ", ") + name;
+    ++named;
+  }
+  if (groups.size() > named) text += fmt::format(" and {} more", groups.size() - named);
+  return text;
 }
 
 }  // namespace
 
 std::string table_of(const Report& report, const TextStyle& style) {
   std::string text = heading(report.context, style);
-  const std::string grids = groups_text(report, style);
+  const std::string grids = rings_text(report, style);
   text += grids + legend_text(grids, style);
   text += defects_text(report, style);
   text += faults_text(report, style);
@@ -279,7 +347,8 @@ std::string verdict_line(const Report& report, const TextStyle& style) {
   Tone tone = Tone::good;
   if (counts.defects != 0) {
     tone = Tone::bad;
-    text += fmt::format("DEFECTS in {} of {}", counts.defects, counted(judged, "judged cell"));
+    text +=
+        fmt::format("DEFECTS in {} of {}: {}", counts.defects, counted(judged, "judged cell"), defect_names(report));
   } else if (judged != 0) {
     text += fmt::format("clean: {}, every one of {} accounted for", counted(judged, "cell"),
                         counted(sum.attempts, "attempt"));

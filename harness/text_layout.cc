@@ -46,12 +46,20 @@ std::vector<std::size_t> widths_of(const Grid& grid) {
   return widths;
 }
 
-/// The columns [first, last) that fit into one block beside the labels: at least one, so that a block is never empty.
-std::size_t end_of_block(const std::vector<std::size_t>& widths, std::size_t first, std::size_t columns) {
+/// The blanks before a column.
+std::size_t gap_before(const Grid& grid, std::size_t column) {
+  const bool apart = std::any_of(grid.spans.begin(), grid.spans.end(),
+                                 [column](const auto& span) { return span.first == column && column > 1; });
+  return apart ? 2 * grid_gap : grid_gap;
+}
+
+/// Where the block of columns that begins at `first` ends: as many as fit beside the labels, at least one.
+std::size_t end_of_block(const Grid& grid, const std::vector<std::size_t>& widths, std::size_t first,
+                         std::size_t columns) {
   std::size_t used = grid_indent + widths[0];
   std::size_t last = first;
   while (last < widths.size()) {
-    used += grid_gap + widths[last];
+    used += gap_before(grid, last) + widths[last];
     if (used > columns && last > first) break;
     ++last;
   }
@@ -65,35 +73,61 @@ void append_line(std::string& text, std::string line) {
   text += '\n';
 }
 
-void append_row(std::string& text, const std::vector<GridCell>& row, const std::vector<std::size_t>& widths,
-                std::size_t first, std::size_t last, const TextStyle& style) {
+/// A row of the block [first, last).
+void append_row(std::string& text, const Grid& grid, const std::vector<GridCell>& row,
+                const std::vector<std::size_t>& widths, std::pair<std::size_t, std::size_t> block,
+                const TextStyle& style) {
   std::string line(grid_indent, ' ');
   line += padded(style, row[0], widths[0]);
-  for (std::size_t column = first; column < last; ++column) {
-    line.append(grid_gap, ' ');
+  for (std::size_t column = block.first; column < block.second; ++column) {
+    line.append(gap_before(grid, column), ' ');
     if (column < row.size()) line += padded(style, row[column], widths[column]);
   }
   append_line(text, std::move(line));
 }
 
-/// One row whose last cell is prose: its lines hang under where it starts.
+/// The titles of the spans that begin in the block.
+void append_spans(std::string& text, const Grid& grid, const std::vector<std::size_t>& widths,
+                  std::pair<std::size_t, std::size_t> block, const TextStyle& style) {
+  if (grid.spans.empty()) return;
+  std::string line;
+  std::size_t width = 0;
+  std::size_t at = grid_indent + widths[0];
+  for (std::size_t column = block.first; column < block.second; ++column) {
+    at += gap_before(grid, column);
+    for (const auto& [begin, title] : grid.spans) {
+      if (begin != column) continue;
+      line.append(at > width ? at - width : 1, ' ');
+      line += paint(style, Tone::strong, title);
+      width = std::max(at, width + 1) + display_width(title);
+    }
+    at += widths[column];
+  }
+  append_line(text, line);
+}
+
+/// One row whose last cell is prose: its lines hang under where it starts, or under the row where that is too narrow.
 void append_prose_row(std::string& text, const std::vector<GridCell>& row, const std::vector<std::size_t>& widths,
                       const TextStyle& style) {
-  constexpr std::size_t narrowest_prose = 24;
+  constexpr std::size_t narrowest_prose = 40;
+  constexpr std::size_t indent_below = 2 * grid_indent;
   std::string front(grid_indent, ' ');
   std::size_t indent = grid_indent;
   for (std::size_t column = 0; column + 1 < row.size(); ++column) {
     front += padded(style, row[column], widths[column]) + std::string(grid_gap, ' ');
     indent += widths[column] + grid_gap;
   }
-  const std::string lines = wrapped(row.back().text, indent, std::max(style.columns, indent + narrowest_prose));
-  if (lines.empty()) return append_line(text, front);
-  std::string_view lines_left = lines;
-  while (!lines_left.empty()) {
-    const std::size_t end = lines_left.find('\n');
-    append_line(text, front + paint(style, row.back().tone, lines_left.substr(indent, end - indent)));
+  if (row.back().text.empty() || indent + narrowest_prose > style.columns) {
+    append_line(text, front);
+    indent = indent_below;
     front.assign(indent, ' ');
-    lines_left.remove_prefix(end + 1);
+  }
+  const std::string lines = wrapped(row.back().text, indent, style.columns);
+  for (std::string_view rest = lines; !rest.empty();) {
+    const std::size_t end = rest.find('\n');
+    append_line(text, front + paint(style, row.back().tone, rest.substr(indent, end - indent)));
+    front.assign(indent, ' ');
+    rest.remove_prefix(end + 1);
   }
 }
 
@@ -160,6 +194,15 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
+std::size_t width_of(const Grid& grid) {
+  const std::vector<std::size_t> widths = widths_of(grid);
+  std::size_t width = grid_indent;
+  for (std::size_t column = 0; column < widths.size(); ++column) {
+    width += widths[column] + (column == 0 ? 0 : gap_before(grid, column));
+  }
+  return width;
+}
+
 std::string to_text(const Grid& grid, const TextStyle& style) {
   std::string text;
   if (grid.header.empty()) return text;
@@ -169,10 +212,11 @@ std::string to_text(const Grid& grid, const TextStyle& style) {
   if (grid.prose) return prose_text(grid, header, widths, style);
   std::size_t first = 1;
   do {
-    const std::size_t last = end_of_block(widths, first, style.columns);
+    const std::size_t last = end_of_block(grid, widths, first, style.columns);
     if (first > 1) text += '\n';
-    append_row(text, header, widths, first, last, style);
-    for (const auto& row : grid.rows) append_row(text, row, widths, first, last, style);
+    append_spans(text, grid, widths, {first, last}, style);
+    append_row(text, grid, header, widths, {first, last}, style);
+    for (const auto& row : grid.rows) append_row(text, grid, row, widths, {first, last}, style);
     first = last;
   } while (first < widths.size());
   return text;

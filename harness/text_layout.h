@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ringside::harness {
@@ -53,7 +54,12 @@ struct Grid {
   std::vector<std::string> header;  ///< header[0] labels the labels; may be empty
   std::vector<std::vector<GridCell>> rows;
   bool prose = false;  ///< the last column holds sentences: it is broken into lines instead of moved
+  /// Titles above the header, each with the column where it begins; such a column stands a little apart.
+  std::vector<std::pair<std::size_t, std::string>> spans = {};
 };
+
+/// Columns that the grid needs in one piece.
+std::size_t width_of(const Grid& grid);
 
 /// The grid as text, indented by two. Columns that do not fit go into a further block below, with the labels again.
 std::string to_text(const Grid& grid, const TextStyle& style);

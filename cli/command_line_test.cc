@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command_line.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "harness/nearest.h"
+
+namespace ringside::cli {
+namespace {
+
+using harness::WorldKind;
+
+std::map<std::string, std::string> variables;
+
+const char* test_environment(const char* name) {
+  const auto found = variables.find(name);
+  return found == variables.end() ? nullptr : found->second.c_str();
+}
+
+class CommandLine : public testing::Test {
+ protected:
+  void SetUp() override { variables.clear(); }
+
+  static ring::Result<Invocation> parse(const std::vector<std::string>& words) {
+    std::vector<const char*> argv{"ringside"};
+    for (const std::string& word : words) argv.push_back(word.c_str());
+    return parse_command_line(static_cast<int>(argv.size()), argv.data(), test_environment);
+  }
+
+  static Invocation read(const std::vector<std::string>& words) {
+    const ring::Result<Invocation> invocation = parse(words);
+    EXPECT_TRUE(invocation.has_value()) << invocation.error();
+    return invocation.value_or(Invocation{});
+  }
+
+  static std::string complaint(const std::vector<std::string>& words) {
+    const ring::Result<Invocation> invocation = parse(words);
+    return invocation ? "it was read" : ring::to_string(invocation.error());
+  }
+};
+
+TEST_F(CommandLine, ReadsEveryFlagOfCheck) {
+  const Invocation invocation =
+      read({"check",     "--world",    "model",    "--ring",     "perf",           "--consumer", "copy",
+            "libbpf",    "--consumer", "callback", "--scenario", "steady,wrap",    "--plugin",   "p.so",
+            "--records", "10K",        "--seed",   "0xff",       "--hang-timeout", "2s",         "--format",
+            "json",      "--output",   "out.json", "--quiet"});
+  EXPECT_EQ(invocation.command, Command::check);
+  EXPECT_EQ(invocation.options.worlds, std::vector{WorldKind::model});
+  EXPECT_TRUE(invocation.worlds_named);
+  EXPECT_EQ(invocation.options.rings, std::vector{ring::RingKind::perf});
+  EXPECT_EQ(invocation.options.consumers, (std::vector<std::string>{"copy", "libbpf", "callback"}));
+  EXPECT_EQ(invocation.options.scenarios, (std::vector<std::string>{"steady", "wrap"}));
+  EXPECT_EQ(invocation.options.plugin, "p.so");
+  EXPECT_EQ(invocation.options.records, 10'000u);
+  EXPECT_EQ(invocation.options.seed, 255u);
+  EXPECT_EQ(invocation.options.hang_timeout_ms, 2'000u);
+  EXPECT_EQ(invocation.format, harness::ReportFormat::json);
+  EXPECT_EQ(invocation.output, "out.json");
+  EXPECT_TRUE(invocation.quiet);
+}
+
+TEST_F(CommandLine, RepeatsWhatWasSaidWithItsSeedAndWithoutWhereTheReportGoes) {
+  EXPECT_EQ(
+      read({"check", "--seed", "255", "--consumer", "copy", "--format", "json", "--scenario", "a b/c.toml"}).repeat,
+      "ringside check --consumer copy --scenario 'a b/c.toml' --seed 0x00000000000000ff");
+}
+
+TEST_F(CommandLine, TheRepeatLineMeansTheSame) {
+  const Invocation first = read({"mutants", "--consumer=ignore_busy", "--world=kernel"});
+  const std::string seed = first.repeat.substr(first.repeat.rfind(' ') + 1);
+  const Invocation again = read({"mutants", "--world", "kernel", "--consumer", "ignore_busy", "--seed", seed});
+  EXPECT_EQ(again.options.seed, first.options.seed);
+  EXPECT_EQ(again.repeat, first.repeat);
+}
+
+TEST_F(CommandLine, DrawsANewSeedEachTime) { EXPECT_NE(read({"check"}).options.seed, read({"check"}).options.seed); }
+
+TEST_F(CommandLine, LeavesTheWorldsOpenWhenNoneIsNamed) {
+  const Invocation invocation = read({"check"});
+  EXPECT_FALSE(invocation.worlds_named);
+  EXPECT_EQ(invocation.options.worlds, (std::vector{WorldKind::model, WorldKind::kernel}));
+}
+
+TEST_F(CommandLine, TakesEveryFlagFromTheEnvironment) {
+  variables = {{"RINGSIDE_WORLD", "kernel"},   {"RINGSIDE_RING", "ringbuf"},    {"RINGSIDE_CONSUMER", "copy,libbpf"},
+               {"RINGSIDE_SCENARIO", "wrap"},  {"RINGSIDE_PLUGIN", "q.so"},     {"RINGSIDE_RECORDS", "3M"},
+               {"RINGSIDE_SEED", "7"},         {"RINGSIDE_HANG_TIMEOUT", "1s"}, {"RINGSIDE_FORMAT", "junit"},
+               {"RINGSIDE_OUTPUT", "out.xml"}, {"RINGSIDE_QUIET", "1"}};
+  const Invocation invocation = read({"check"});
+  EXPECT_EQ(invocation.options.worlds, std::vector{WorldKind::kernel});
+  EXPECT_TRUE(invocation.worlds_named);
+  EXPECT_EQ(invocation.options.rings, std::vector{ring::RingKind::ringbuf});
+  EXPECT_EQ(invocation.options.consumers, (std::vector<std::string>{"copy", "libbpf"}));
+  EXPECT_EQ(invocation.options.scenarios, std::vector<std::string>{"wrap"});
+  EXPECT_EQ(invocation.options.plugin, "q.so");
+  EXPECT_EQ(invocation.options.records, 3'000'000u);
+  EXPECT_EQ(invocation.options.seed, 7u);
+  EXPECT_EQ(invocation.options.hang_timeout_ms, 1'000u);
+  EXPECT_EQ(invocation.format, harness::ReportFormat::junit);
+  EXPECT_EQ(invocation.output, "out.xml");
+  EXPECT_TRUE(invocation.quiet);
+}
+
+TEST_F(CommandLine, LetsTheFlagWinOverTheEnvironment) {
+  variables = {{"RINGSIDE_SEED", "7"}, {"RINGSIDE_CONSUMER", "copy"}};
+  const Invocation invocation = read({"check", "--seed", "8", "--consumer", "libbpf"});
+  EXPECT_EQ(invocation.options.seed, 8u);
+  EXPECT_EQ(invocation.options.consumers, std::vector<std::string>{"libbpf"});
+}
+
+TEST_F(CommandLine, TakesAnEmptyVariableForNone) {
+  variables = {{"RINGSIDE_FORMAT", ""}};
+  EXPECT_EQ(read({"check"}).format, harness::ReportFormat::table);
+}
+
+TEST_F(CommandLine, NamesTheVariableThatIsWrong) {
+  variables = {{"RINGSIDE_SEED", "seven"}};
+  EXPECT_EQ(complaint({"check"}),
+            "read RINGSIDE_SEED: \"seven\" is no seed; write a number of 64 bits, such as 42 or 0x9f3a");
+}
+
+TEST_F(CommandLine, ReadsTheTopicOfAListEvenWhenItIsAlsoACommand) {
+  EXPECT_EQ(read({"list", "mutants"}).topic, "mutants");
+  EXPECT_EQ(read({"list"}).topic, "");
+}
+
+TEST_F(CommandLine, PrintsHelpAndVersion) {
+  EXPECT_NE(read({"--help"}).text.find("Exit status"), std::string::npos);
+  EXPECT_NE(read({"check", "--help"}).text.find("RINGSIDE_HANG_TIMEOUT"), std::string::npos);
+  EXPECT_TRUE(read({"--version"}).text.starts_with("ringside "));
+}
+
+TEST_F(CommandLine, OffersTheNearestFlag) {
+  EXPECT_EQ(complaint({"check", "--sede", "5"}),
+            "read flag --sede: ringside check has no such flag; did you mean \"--seed\"?");
+  EXPECT_EQ(complaint({"check", "--output_file=x"}).substr(0, 60),
+            std::string("read flag --output_file: ringside check has no such flag; vali").substr(0, 60));
+}
+
+TEST_F(CommandLine, OffersTheNearestCommand) {
+  EXPECT_EQ(complaint({"chek"}), "run \"chek\": there is no such command; did you mean \"check\"?");
+  EXPECT_EQ(complaint({}), "run ringside: no command was named; one of check, mutants, list, doctor");
+}
+
+TEST_F(CommandLine, SendsAFlagBehindItsCommand) {
+  EXPECT_EQ(complaint({"--seed", "5", "check"}),
+            "read flag --seed: ringside has no such flag; write the command first: check, mutants, list or doctor");
+}
+
+TEST_F(CommandLine, WantsAValue) {
+  EXPECT_EQ(complaint({"check", "--seed"}), "read --seed: it has no value; write --seed VALUE");
+  EXPECT_EQ(complaint({"check", "--consumer", "--quiet"}), "read --consumer: it has no value; write --consumer VALUE");
+}
+
+TEST_F(CommandLine, RefusesAFlagGivenTwice) {
+  EXPECT_EQ(complaint({"check", "--seed", "1", "--seed", "2"}), "read --seed: it was given twice; give it once");
+}
+
+TEST_F(CommandLine, RefusesALooseWord) {
+  EXPECT_EQ(
+      complaint({"check", "steady"}),
+      "read \"steady\": ringside check does not expect it; name consumers by --consumer, scenarios by --scenario");
+  EXPECT_EQ(complaint({"list", "rings", "mutants"}),
+            "read \"mutants\": ringside list does not expect it; name one topic at a time");
+}
+
+TEST_F(CommandLine, RefusesAFlagOfAnotherCommand) {
+  EXPECT_EQ(complaint({"doctor", "--seed", "1"}).substr(0, 53),
+            "read flag --seed: ringside doctor has no such flag; v");
+}
+
+}  // namespace
+}  // namespace ringside::cli

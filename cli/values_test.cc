@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/values.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace ringside::cli {
+namespace {
+
+template <class T>
+std::string reason(const Value<T>& value) {
+  return value ? "it was read" : value.error().reason;
+}
+
+TEST(Count, KnowsDecimalSuffixes) {
+  EXPECT_EQ(parse_count("1"), 1u);
+  EXPECT_EQ(parse_count("64K"), 64'000u);
+  EXPECT_EQ(parse_count("100M"), 100'000'000u);
+  EXPECT_EQ(parse_count("2g"), 2'000'000'000u);
+}
+
+TEST(Count, TakesTheLargestNumberAndNotOneMore) {
+  EXPECT_EQ(parse_count("18446744073709551615"), UINT64_MAX);
+  EXPECT_EQ(reason(parse_count("18446744073709551616")), "\"18446744073709551616\" is no count");
+  // 2^64 / 10^9 is 18446744073.7.
+  EXPECT_TRUE(parse_count("18446744073G").has_value());
+  EXPECT_FALSE(parse_count("18446744074G").has_value());
+}
+
+TEST(Count, RefusesWhatIsNoCount) {
+  for (const char* text : {"", "0", "0K", "K", "-1", "+1", "1.5M", "10 ", " 10", "1KK", "0x10", "ten"}) {
+    EXPECT_FALSE(parse_count(text).has_value()) << text;
+  }
+}
+
+RC_GTEST_PROP(Seed, ReadsBackInBothBases, (std::uint64_t seed)) {
+  RC_ASSERT(parse_seed(fmt::format("{}", seed)) == seed);
+  RC_ASSERT(parse_seed(fmt::format("0x{:x}", seed)) == seed);
+  RC_ASSERT(parse_seed(fmt::format("0X{:016X}", seed)) == seed);
+}
+
+TEST(Seed, RefusesWhatIsNoSeed) {
+  for (const char* text : {"", "0x", "-1", "1e9", "0x1g", "0x10000000000000000", "18446744073709551616", "12 "}) {
+    EXPECT_FALSE(parse_seed(text).has_value()) << text;
+  }
+}
+
+TEST(Duration, KnowsItsUnits) {
+  EXPECT_EQ(parse_duration_ms("500ms"), 500u);
+  EXPECT_EQ(parse_duration_ms("10"), 10'000u);
+  EXPECT_EQ(parse_duration_ms("10s"), 10'000u);
+  EXPECT_EQ(parse_duration_ms("2m"), 120'000u);
+  EXPECT_EQ(parse_duration_ms("1440m"), 86'400'000u);
+}
+
+TEST(Duration, RefusesNoneAndMoreThanADay) {
+  for (const char* text : {"", "0", "0ms", "1441m", "1h", "s", "-5s", "1.5s", "99999999999999999999m"}) {
+    EXPECT_FALSE(parse_duration_ms(text).has_value()) << text;
+  }
+}
+
+TEST(Worlds, KnowsBoth) {
+  using harness::WorldKind;
+  EXPECT_EQ(parse_worlds("both"), (std::vector{WorldKind::model, WorldKind::kernel}));
+  EXPECT_EQ(parse_worlds("kernel"), std::vector{WorldKind::kernel});
+}
+
+TEST(Names, AnUnknownOneMeetsTheNearest) {
+  EXPECT_EQ(parse_worlds("modle").error(), (BadValue{"\"modle\" is not known", "did you mean \"model\"?"}));
+  EXPECT_EQ(parse_ring("queue").error(), (BadValue{"\"queue\" is not known", "valid: ringbuf, perf"}));
+  EXPECT_EQ(parse_format("xml").error(), (BadValue{"\"xml\" is not known", "valid: table, json, junit"}));
+}
+
+TEST(Switch, KnowsOnAndOff) {
+  EXPECT_EQ(parse_switch("1"), true);
+  EXPECT_EQ(parse_switch("off"), false);
+  EXPECT_FALSE(parse_switch("maybe").has_value());
+}
+
+TEST(SplitNames, TakesCommasAndRepetitionsAndKeepsEachOnce) {
+  EXPECT_EQ(split_names({"a,b", "c", "b"}), (std::vector<std::string>{"a", "b", "c"}));
+}
+
+TEST(SplitNames, RefusesAnEmptyName) {
+  for (const char* text : {"", ",", "a,", ",a", "a,,b"}) EXPECT_FALSE(split_names({text}).has_value()) << text;
+}
+
+TEST(ShellQuoted, LeavesHarmlessWordsAlone) {
+  EXPECT_EQ(shell_quoted("scenarios/my_case-1.toml"), "scenarios/my_case-1.toml");
+  EXPECT_EQ(shell_quoted("a b"), "'a b'");
+  EXPECT_EQ(shell_quoted("it's"), "'it'\\''s'");
+  EXPECT_EQ(shell_quoted(""), "''");
+}
+
+}  // namespace
+}  // namespace ringside::cli
