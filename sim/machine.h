@@ -87,7 +87,7 @@ struct MachineOptions {
   std::uint64_t seed = 1;      ///< of every choice that the machine makes
   std::int64_t step_ns = 100;  ///< virtual time that one step takes
   FaultPlan faults = {};
-  UserMapping user_mapping = UserMapping::own;
+  UserMapping user_mapping = default_user_mapping;
 };
 
 /// Not thread-safe but for what says so. See the head of the file.

@@ -83,7 +83,9 @@ TEST(MachineView, IsWhatTheContractSays) {
 }
 
 TEST(MachineView, DescribesAddressesWithTheirRing) {
-  const auto machine = make(perf_options());
+  MachineOptions options = perf_options();
+  options.user_mapping = UserMapping::own;
+  const auto machine = make(options);
   const auto* data = static_cast<const std::byte*>(machine->user_view(1).data);
   EXPECT_EQ(machine->describe(data + 128), "ring 1: data page 0, offset 128");
   EXPECT_EQ(machine->describe(&data), std::nullopt);

@@ -22,15 +22,29 @@ enum class StepResult : std::uint8_t {
   done,     ///< the last step was taken
 };
 
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool under_thread_sanitizer = true;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+inline constexpr bool under_thread_sanitizer = true;
+#else
+inline constexpr bool under_thread_sanitizer = false;
+#endif
+#else
+inline constexpr bool under_thread_sanitizer = false;
+#endif
+
 /// Memory as the machine has it. Stateless; every function may be called from any thread.
 struct PlainMemory {
   template <class T>
   static T load_plain(const T* place) {
     return *place;
   }
+  // ThreadSanitizer knows neither fences nor control dependencies: under it, the relaxed accesses that these order
+  // carry the order themselves.
   template <class T>
   static T load_relaxed(const T* place) {
-    return __atomic_load_n(place, __ATOMIC_RELAXED);
+    return __atomic_load_n(place, under_thread_sanitizer ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED);
   }
   template <class T>
   static T load_acquire(const T* place) {
@@ -42,7 +56,7 @@ struct PlainMemory {
   }
   template <class T>
   static void store_relaxed(T* place, T value) {
-    __atomic_store_n(place, value, __ATOMIC_RELAXED);
+    __atomic_store_n(place, value, under_thread_sanitizer ? __ATOMIC_RELEASE : __ATOMIC_RELAXED);
   }
   template <class T>
   static void store_release(T* place, T value) {
@@ -67,7 +81,9 @@ struct PlainMemory {
     }
   }
   static void unlock(std::uint32_t* lock) { __atomic_store_n(lock, 0u, __ATOMIC_RELEASE); }
-  static void write_barrier() { std::atomic_thread_fence(std::memory_order_release); }
+  static void write_barrier() {
+    if constexpr (!under_thread_sanitizer) std::atomic_thread_fence(std::memory_order_release);
+  }
   /// Plain bytes into shared memory.
   static void write_bytes(void* to, const void* from, std::size_t size) { std::memcpy(to, from, size); }
 

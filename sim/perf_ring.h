@@ -28,7 +28,7 @@ struct PerfRingOptions {
   PerfAttr attr = {};
   std::uint64_t event_id = 1;
   bool writable = true;  ///< how the user maps it first: false makes an overwrite ring [2.1]
-  UserMapping user_mapping = UserMapping::own;
+  UserMapping user_mapping = default_user_mapping;
 };
 
 /// poll and the wait queue are thread-safe; all else belongs to the CPU that writes.

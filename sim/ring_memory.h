@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "ring/result.h"
+#include "sim/memory.h"
 
 namespace ringside::sim {
 
@@ -60,15 +61,19 @@ struct Place {
 std::string describe(const Place& place);
 
 /// How the user sees a ring. `own` is what the kernel does; `kernels` hands out the kernel's own mapping: nothing is
-/// protected, but ThreadSanitizer, which knows memory by its address, sees both sides of every access.
+/// protected, but ThreadSanitizer, which knows memory by its address, sees both sides of every access. Under it, `own`
+/// hides the consumer's half of the synchronisation, and what one producer hands to the next through it looks like a
+/// race.
 enum class UserMapping : std::uint8_t { own, kernels };
+
+inline constexpr UserMapping default_user_mapping = under_thread_sanitizer ? UserMapping::kernels : UserMapping::own;
 
 /// The memory of one BPF ring buffer.
 class RingbufMemory {
  public:
   /// `data_size` as max_entries of the map: a power of two, a multiple of the page size, at most 2^31 [1.2]. Errors:
   /// EINVAL, ENOMEM, and what mmap says.
-  static ring::Result<RingbufMemory> create(std::uint64_t data_size, UserMapping mapping = UserMapping::own);
+  static ring::Result<RingbufMemory> create(std::uint64_t data_size, UserMapping mapping = default_user_mapping);
 
   std::uint64_t data_size() const { return data_size_; }
   std::byte* kernel_consumer_page() const { return kernel_.begin(); }
@@ -97,7 +102,7 @@ class PerfMemory {
   /// `data_size`: pages, a power of two of them [2.1]; a ring without data pages is not modelled. `writable` is how the
   /// user maps it: a ring whose first mapping is read-only is an overwrite ring, and its control page refuses stores.
   static ring::Result<PerfMemory> create(std::uint64_t data_size, bool writable,
-                                         UserMapping mapping = UserMapping::own);
+                                         UserMapping mapping = default_user_mapping);
 
   std::uint64_t data_size() const { return data_size_; }
   std::byte* kernel_control_page() const { return kernel_.begin(); }

@@ -58,7 +58,7 @@ TEST(RingMemory, RingbufTakesPowersOfTwoOfPagesUpTo2GiB) {
     EXPECT_NE(to_string(memory.error()).find("power of two"), std::string::npos);
   }
   for (const std::uint64_t size : {4096ull, 8192ull, 1ull << 20, 1ull << 31}) {
-    EXPECT_TRUE(RingbufMemory::create(size)) << size;
+    EXPECT_TRUE(RingbufMemory::create(size, UserMapping::own)) << size;
   }
 }
 
@@ -72,7 +72,7 @@ TEST(RingMemory, PerfTakesPowersOfTwoOfPages) {
 }
 
 TEST(RingMemory, TheRingbufDataIsTheSameMemoryFourTimes) {
-  const RingbufMemory memory = must(RingbufMemory::create(8192));
+  const RingbufMemory memory = must(RingbufMemory::create(8192, UserMapping::own));
   memory.kernel_data()[8191] = std::byte{7};
   EXPECT_EQ(memory.kernel_data()[8192 + 8191], std::byte{7});
   EXPECT_EQ(test::load<char>(memory.user_data(), 8191), 7);
@@ -80,14 +80,14 @@ TEST(RingMemory, TheRingbufDataIsTheSameMemoryFourTimes) {
 }
 
 TEST(RingMemory, TheConsumerPageIsSharedAndWritable) {
-  const RingbufMemory memory = must(RingbufMemory::create(4096));
+  const RingbufMemory memory = must(RingbufMemory::create(4096, UserMapping::own));
   test::store(memory.user_consumer_page(), 0, std::uint64_t{99});
   EXPECT_EQ(test::load<std::uint64_t>(memory.kernel_consumer_page(), 0), 99u);
   EXPECT_EQ(fault_of([&] { poke(memory.user_consumer_page(), 4095); }), nullptr);
 }
 
 TEST(RingMemory, StoresThatTheKernelRefusesFaultAndAreDescribed) {
-  const RingbufMemory memory = must(RingbufMemory::create(8192));
+  const RingbufMemory memory = must(RingbufMemory::create(8192, UserMapping::own));
   const auto where = [&](const void* at, std::uint64_t offset) {
     const void* fault = fault_of([&] { poke(at, offset); });
     const auto place = memory.locate(fault);
@@ -102,7 +102,7 @@ TEST(RingMemory, StoresThatTheKernelRefusesFaultAndAreDescribed) {
 }
 
 TEST(RingMemory, ReadsOutsideTheRingFault) {
-  const RingbufMemory memory = must(RingbufMemory::create(4096));
+  const RingbufMemory memory = must(RingbufMemory::create(4096, UserMapping::own));
   EXPECT_EQ(fault_of([&] { peek(memory.user_data(), 2 * 4096 - 1); }), nullptr);
   EXPECT_NE(fault_of([&] { peek(memory.user_data(), 2 * 4096); }), nullptr);
   EXPECT_NE(fault_of([&] { peek(memory.user_consumer_page(), -1); }), nullptr);
@@ -110,13 +110,13 @@ TEST(RingMemory, ReadsOutsideTheRingFault) {
 }
 
 TEST(RingMemory, ReadOnlyPagesCannotBeMadeWritable) {
-  const RingbufMemory memory = must(RingbufMemory::create(4096));
+  const RingbufMemory memory = must(RingbufMemory::create(4096, UserMapping::own));
   EXPECT_EQ(mprotect(const_cast<void*>(memory.user_data()), 4096, PROT_READ | PROT_WRITE), -1);
   EXPECT_EQ(errno, EACCES);  // KERNEL-RINGS 1.3
 }
 
 TEST(RingMemory, PerfDataIsReadOnlyAndMappedOnce) {
-  const PerfMemory memory = must(PerfMemory::create(4096, true));
+  const PerfMemory memory = must(PerfMemory::create(4096, true, UserMapping::own));
   EXPECT_EQ(fault_of([&] { poke(memory.user_control_page(), 1032); }), nullptr);
   const void* fault = fault_of([&] { poke(memory.user_data(), 40); });
   EXPECT_EQ(memory.locate(fault), (Place{Region::data, 40}));
@@ -125,13 +125,13 @@ TEST(RingMemory, PerfDataIsReadOnlyAndMappedOnce) {
 }
 
 TEST(RingMemory, AnOverwriteRingsControlPageIsReadOnly) {
-  const PerfMemory memory = must(PerfMemory::create(4096, false));
+  const PerfMemory memory = must(PerfMemory::create(4096, false, UserMapping::own));
   const void* fault = fault_of([&] { poke(memory.user_control_page(), 1032); });
   EXPECT_EQ(memory.locate(fault), (Place{Region::control_page, 1032}));
 }
 
 TEST(RingMemory, AddressesElsewhereAreNotIts) {
-  const RingbufMemory memory = must(RingbufMemory::create(4096));
+  const RingbufMemory memory = must(RingbufMemory::create(4096, UserMapping::own));
   int elsewhere = 0;
   EXPECT_EQ(memory.locate(&elsewhere), std::nullopt);
   EXPECT_EQ(memory.locate(nullptr), std::nullopt);

@@ -31,7 +31,7 @@ struct RingbufOptions {
   std::uint64_t start_position = 0;  ///< of consumer, producer and pending position; a multiple of 8
   std::uint32_t map_flags = 0;
   KernelVersion kernel = default_kernel_version;
-  UserMapping user_mapping = UserMapping::own;
+  UserMapping user_mapping = default_user_mapping;
 };
 
 /// What bpf_ringbuf_query can be asked [1.7].

@@ -61,7 +61,7 @@ void consume(Machine& machine, ring::Judge& judge, std::uint64_t& sleeps) {
                           [&](std::uint64_t count) { judge.report_lost(ring, count); });
     }
     // (C5) full: the positions are published before the last look that follows in epoll's poll; pairs with (P10).
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if constexpr (!under_thread_sanitizer) std::atomic_thread_fence(std::memory_order_seq_cst);
   };
   std::array<ringside_ready, 2> ready{};
   drain_all();
@@ -103,7 +103,12 @@ Consumption run(const MachineOptions& options) {
 }
 
 class Threads : public testing::TestWithParam<UserMapping> {};
-INSTANTIATE_TEST_SUITE_P(UserMappings, Threads, testing::Values(UserMapping::own, UserMapping::kernels),
+// ThreadSanitizer cannot follow the user's own mapping (sim/ring_memory.h).
+std::vector<UserMapping> mappings() {
+  if (under_thread_sanitizer) return {UserMapping::kernels};
+  return {UserMapping::own, UserMapping::kernels};
+}
+INSTANTIATE_TEST_SUITE_P(UserMappings, Threads, testing::ValuesIn(mappings()),
                          [](const auto& each) { return each.param == UserMapping::own ? "own" : "kernels"; });
 
 TEST_P(Threads, ARingBufferOfSeveralCpusLosesNothing) {
