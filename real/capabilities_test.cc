@@ -79,28 +79,22 @@ TEST_F(PrivilegedTest, AnUnprivilegedProcessIsToldWhatItLacks) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-// UndefinedBehaviorSanitizer, which our preset has along with AddressSanitizer, opens a pipe whenever it checks the
-// type of a std::thread's state, and calls it wrong when no descriptor is left. So no thread is started under it here.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool starts_threads = false;
-#else
-constexpr bool starts_threads = true;
-#endif
-
 bool create_everything() {
   const auto ring = RingbufMap::create(4096);
   if (!ring) return false;
   const auto producers = Producers::load(*ring);
   if (!producers) return false;
-  if (starts_threads) {
-    if (!Hold::start(*producers, {.size = 8})) return false;
-    if (!Flood::start(*producers, std::vector<FloodThread>{{.records = 1}})) return false;
-  }
+  if (!Hold::start(*producers, {.size = 8})) return false;
+  if (!Flood::start(*producers, std::vector<FloodThread>{{.records = 1}})) return false;
   const auto rings = PerfRings::create({});
   return rings && Producers::load(*rings);
 }
 
 TEST_F(PrivilegedTest, WhereverCreationFailsNothingIsLeft) {
+#if defined(__SANITIZE_ADDRESS__)
+  // Our preset has AddressSanitizer and UndefinedBehaviorSanitizer together.
+  GTEST_SKIP() << "UndefinedBehaviorSanitizer opens a pipe to check an object's type, and here no descriptor is left";
+#endif
   // Each descriptor in turn is the one that the process cannot have; the last round succeeds.
   capabilities();
   const test::Holdings before = test::holdings();
