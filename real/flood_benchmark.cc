@@ -42,8 +42,8 @@ void pin_here(std::uint32_t cpu) {
   ::pthread_setaffinity_np(::pthread_self(), sizeof(set), &set);
 }
 
-/// `order` until `records` are committed, drained from the last CPU.
-void run_drained(benchmark::State& state, FloodThread order) {
+/// `order` until `records` are committed, drained from the last CPU whenever `least_bytes` are unread.
+void run_drained(benchmark::State& state, FloodThread order, std::uint64_t least_bytes = 0) {
   const auto cpus = online_cpus();
   auto ring = RingbufMap::create(ring_bytes);
   if (!ring || !cpus) return state.SkipWithError("no kernel rings here");
@@ -56,7 +56,8 @@ void run_drained(benchmark::State& state, FloodThread order) {
     auto flood = Flood::start(*producers, {&order, 1});
     if (!flood) return state.SkipWithError("flood did not start");
     while (!flood->done()) {
-      drain(ring->ring());
+      const Positions at = positions_of(ring->ring());
+      if (at.producer - at.consumer >= least_bytes) drain(ring->ring());
     }
     drain(ring->ring());
     total += order.records;
@@ -73,6 +74,11 @@ void drained(benchmark::State& state) {
 void drained_no_wakeup(benchmark::State& state) {
   const auto size = static_cast<std::uint32_t>(state.range(0));
   run_drained(state, {.records = 2'000'000, .min_size = size, .max_size = size, .flags = ring::flag_no_wakeup});
+}
+/// Producer and reader stay away from each other's cache lines, and the reader is never asleep where a record is.
+void drained_in_bulk(benchmark::State& state) {
+  const auto size = static_cast<std::uint32_t>(state.range(0));
+  run_drained(state, {.records = 5'000'000, .min_size = size, .max_size = size}, 1u << 20);
 }
 void drained_output(benchmark::State& state) {
   const auto size = static_cast<std::uint32_t>(state.range(0));
@@ -119,6 +125,7 @@ void script_of_one(benchmark::State& state) {
 BENCHMARK(alone)->Arg(64)->Arg(128)->Arg(512)->Arg(2048)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(drained)->Arg(64)->Arg(128)->Arg(512)->Arg(2048)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(drained_no_wakeup)->Arg(64)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(drained_in_bulk)->Arg(64)->Arg(512)->Arg(2048)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(drained_output)->Arg(64)->Arg(512)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(load)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(script_of_one)->UseRealTime()->Unit(benchmark::kMicrosecond);
