@@ -192,7 +192,7 @@ class Interrupted(Case):
                 self.interrupt(number)
 
     def interrupt(self, number):
-        # The second cell is endless: 100 G records; the first ends at once. What is waited for is what is written.
+        # 100 G records have no end within this test; what is waited for is the line that says the run began.
         endless = ["check", "--world", "model", "--ring", "ringbuf", "--consumer", "copy", "--scenario", "flood",
                    "--records", "100G"]
         process = subprocess.Popen([RINGSIDE, *endless], env=environment(), stdin=subprocess.DEVNULL,

@@ -85,6 +85,15 @@ TEST_F(ProgressTest, DrawsABarOverItselfWithinTheTerminal) {
   EXPECT_EQ(written_.size(), 1 + 39 + 3u);
 }
 
+TEST_F(ProgressTest, MovesTheBarWithinARunOfKnownLength) {
+  ProgressPrinter bar = printer(true);
+  total_ = 2;
+  spec_.records = 1'000;
+  start(bar, 1, 500);
+  // One of two runs and half of the other: three quarters of 20.
+  EXPECT_TRUE(written_.starts_with("\r[###############.....] 1/2 ")) << written_;
+}
+
 TEST_F(ProgressTest, DoesNotFlicker) {
   ProgressPrinter bar = printer(true);
   start(bar, 0);
