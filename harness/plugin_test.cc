@@ -101,7 +101,7 @@ TEST(Plugin, RefusesAFileThatIsNoSharedObject) {
 
 TEST(ValidateConsumer, ReadsNothingBehindAForeignVersion) {
   // Only the first 8 bytes exist: a table of a future version may be laid out in any way behind them.
-  const std::uint32_t prefix[2] = {RINGSIDE_CONSUMER_ABI + 1, 8};
+  alignas(ringside_consumer) const std::uint32_t prefix[2] = {RINGSIDE_CONSUMER_ABI + 1, 8};
   const auto* const consumer = reinterpret_cast<const ringside_consumer*>(prefix);
   const ring::Result<void> result = validate_consumer(consumer, "future");
   ASSERT_FALSE(result.has_value());
