@@ -188,7 +188,7 @@ TEST(MachineRun, SettlingNothingDoesNothing) {
 TEST(MachineRun, PerfLossesAreBookedAndTheUntoldOnesKnown) {
   const auto machine = make(perf_options());
   std::uint64_t fitted = 0;
-  while (machine->run(output(0, 4)) == 0) ++fitted;
+  while (fitted < 1000 && machine->run(output(0, 4)) == 0) ++fitted;
   EXPECT_EQ(fitted, 255u);
   EXPECT_EQ(machine->ledger().sources[0].failed.at(ENOSPC), 1u);
   EXPECT_EQ(machine->ledger().unreported_losses, (std::vector<std::uint64_t>{1, 0}));
@@ -302,6 +302,20 @@ TEST(MachineContexts, WakeupsRunWhenInterruptsAreOn) {
   EXPECT_EQ(machine->wakeups(0), 1u);
   finish(*machine);
   EXPECT_TRUE(machine->idle());
+}
+
+TEST(MachineContexts, AHardirqComesBeforeTheWakeupOfWhatItInterrupted) {
+  const auto machine = make(ringbuf_options());
+  ASSERT_TRUE(machine->begin(0, Context::task, submit(0, 8)));
+  while (machine->step(0) != StepResult::done) {
+  }
+  ASSERT_TRUE(machine->begin(0, Context::hardirq, submit(1, 8)));
+  while (machine->ledger().sources[1].committed == 0) {
+    machine->step(0);
+    ASSERT_EQ(machine->wakeups(0), 0u);
+  }
+  finish(*machine);
+  EXPECT_EQ(machine->wakeups(0), 1u);
 }
 
 TEST(MachineContexts, AFourthNestedPerfOutputIsBusy) {

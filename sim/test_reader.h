@@ -4,7 +4,6 @@
 // tests and measured with. It knows the user's view and nothing of the model.
 #pragma once
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -21,7 +20,8 @@ class Reader {
   explicit Reader(const ringside_ring& ring) : ring_(ring), position_(*place(own_offset())) {}
 
   /// Delivers every committed record of the ring, publishing the position after each: deliver(span of bytes); for perf
-  /// the raw payload with its padding. lost(count) for every LOST record. Returns the number delivered.
+  /// the raw payload with its padding. lost(count) for every LOST record. Stops at a header that cannot be one. Returns
+  /// the number delivered.
   template <class Deliver, class LostRecord>
   std::uint64_t drain(Deliver&& deliver, LostRecord&& lost) {
     return ring_.kind == RINGSIDE_RINGBUF ? drain_ringbuf(deliver) : drain_perf(deliver, lost);
@@ -82,7 +82,7 @@ class Reader {
     while (position_ != end) {
       ring::perf::RecordHeader header;
       std::memcpy(&header, at(position_), sizeof(header));
-      assert(header.size >= sizeof(header));
+      if (header.size < sizeof(header) || header.size > end - position_) break;
       const std::span<const std::byte> record = whole(position_, header.size);
       if (header.type == ring::perf::type_sample) {
         std::uint32_t raw_size = 0;
