@@ -149,7 +149,7 @@ class Machine {
 
   /// Carries out one operation on operation.cpu, nested records and wake-ups included, and returns 0 or the negative
   /// errno that the producer saw (-ENOSPC for a NULL from reserve). Threaded: one thread a CPU; spins on the reserve
-  /// lock. Never while that CPU has stepped operations under way.
+  /// lock, so not while any CPU has stepped operations under way.
   int run(const ring::Operation& operation, Context context = Context::task);
 
   // What happened. Stepped: at any time; threaded: when no thread runs, but for reserved_so_far.

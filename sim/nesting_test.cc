@@ -4,6 +4,7 @@
 // "model check points"). Whatever the step, nothing is lost and no position moves back.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "sim/perf_output.h"
