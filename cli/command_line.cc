@@ -15,6 +15,7 @@
 #include "cli/values.h"
 #include "harness/list.h"
 #include "harness/nearest.h"
+#include "harness/shell.h"
 #include "harness/text_layout.h"
 #include "harness/version.h"
 
@@ -246,7 +247,7 @@ std::string repeat_line(const std::string& command, const std::vector<Flag*>& fl
     const bool about_the_report = flag->name == "--format" || flag->name == "--output" || flag->name == "--quiet";
     if (flag->name == "--seed" || about_the_report || !flag->given()) continue;
     line += ' ' + flag->name;
-    for (const std::string& value : flag->values) line += ' ' + shell_quoted(value);
+    for (const std::string& value : flag->values) line += ' ' + harness::shell_quoted(value);
   }
   return line;
 }

@@ -51,7 +51,4 @@ Value<bool> parse_switch(std::string_view text);
 /// The parts of every text between commas, each once, in order of first appearance. An empty part is an error.
 Value<std::vector<std::string>> split_names(const std::vector<std::string>& texts);
 
-/// The word as a POSIX shell must be given it: as it is when it is harmless, else in single quotes.
-std::string shell_quoted(std::string_view word);
-
 }  // namespace ringside::cli

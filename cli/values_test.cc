@@ -86,12 +86,5 @@ TEST(SplitNames, RefusesAnEmptyName) {
   for (const char* text : {"", ",", "a,", ",a", "a,,b"}) EXPECT_FALSE(split_names({text}).has_value()) << text;
 }
 
-TEST(ShellQuoted, LeavesHarmlessWordsAlone) {
-  EXPECT_EQ(shell_quoted("scenarios/my_case-1.toml"), "scenarios/my_case-1.toml");
-  EXPECT_EQ(shell_quoted("a b"), "'a b'");
-  EXPECT_EQ(shell_quoted("it's"), "'it'\\''s'");
-  EXPECT_EQ(shell_quoted(""), "''");
-}
-
 }  // namespace
 }  // namespace ringside::cli

@@ -13,6 +13,7 @@
 
 #include "harness/catalogue.h"
 #include "harness/child.h"
+#include "harness/shell.h"
 #include "harness/world.h"
 #include "real/capabilities.h"
 #include "real/producers.h"
@@ -46,9 +47,12 @@ class SignalGuard {
 std::string repeat_line(const CheckOptions& options, const RunSpec& spec) {
   std::string line =
       fmt::format("ringside check --world {} --ring {} --consumer {} --scenario {} --seed {}", name_of(spec.world),
-                  ring::name_of(spec.ring), spec.consumer, spec.scenario, spec.seed);
+                  ring::name_of(spec.ring), spec.consumer, shell_quoted(spec.scenario), spec.seed);
   if (spec.records != 0) line += fmt::format(" --records {}", spec.records);
-  if (!options.plugin.empty()) line += fmt::format(" --plugin {}", options.plugin);
+  if (!options.plugin.empty()) line += " --plugin " + shell_quoted(options.plugin);
+  if (options.hang_timeout_ms != CheckOptions{}.hang_timeout_ms) {
+    line += fmt::format(" --hang-timeout {}ms", options.hang_timeout_ms);
+  }
   return line;
 }
 

@@ -16,6 +16,7 @@
 #include "real/epoll_set.h"
 #include "real/inspect.h"
 #include "real/perf_rings.h"
+#include "real/pinned.h"
 #include "real/producers.h"
 #include "real/ringbuf.h"
 
@@ -56,6 +57,7 @@ class KernelWorld final : public World {
   }
 
   ring::Result<void> prepare(std::uint32_t trigger);
+  ring::Result<void> stay_with_producers() const;
 
   const ringside_ring_set& rings() const override { return set_; }
   int adopt(const ringside_ring& ring) override;
@@ -134,6 +136,7 @@ ring::Result<void> KernelWorld::prepare(std::uint32_t trigger) {
   auto epoll = real::EpollSet::create(std::span<const ringside_ring>(rings_), trigger);
   if (!epoll) return tl::unexpected(epoll.error());
   epoll_.emplace(std::move(*epoll));
+  if (auto pinned = stay_with_producers(); !pinned) return pinned;
   auto script = real::ScriptProducer::create(*kernel_.producers);
   if (!script) return tl::unexpected(script.error());
   script_.emplace(std::move(*script));
@@ -141,6 +144,15 @@ ring::Result<void> KernelWorld::prepare(std::uint32_t trigger) {
     not_observable_.push_back(fmt::format("runs on {}, whichever kernel version the scenario names", kernel_release()));
   }
   return {};
+}
+
+/// Stepped, with every source on one CPU: the session's thread stays there too, and an operation costs no change of
+/// threads.
+ring::Result<void> KernelWorld::stay_with_producers() const {
+  const auto elsewhere = [&](const SourcePlan& plan) { return cpu_id(plan.cpu) != cpu_id(scenario_.sources[0].cpu); };
+  if (scenario_.drive == Drive::free) return {};
+  if (std::any_of(scenario_.sources.begin(), scenario_.sources.end(), elsewhere)) return {};
+  return real::pin_to(cpu_id(scenario_.sources[0].cpu));
 }
 
 int KernelWorld::adopt(const ringside_ring& ring) {
@@ -276,7 +288,10 @@ ring::Result<std::unique_ptr<World>> make_kernel_world(const WorldRequest& reque
   rings.cpus = std::move(*cpus);
   const real::ProducersOptions limits{
       .max_record_bytes = 0,
-      .max_concurrent = static_cast<std::uint32_t>(scenario.sources.size() + rings.cpus.size() + 8)};
+      .max_concurrent = static_cast<std::uint32_t>(scenario.sources.size() + rings.cpus.size() + 8),
+      .floods = scenario.drive == Drive::free,
+      .holds = std::any_of(scenario.sources.begin(), scenario.sources.end(),
+                           [](const SourcePlan& plan) { return plan.action == ring::Action::hold; })};
   const bool owns = (request.consumer->needs & RINGSIDE_OWNS_RINGS) != 0;
   auto opened = request.kind == ring::RingKind::ringbuf ? open_ringbuf(scenario, limits, rings)
                                                         : open_perf(scenario, owns, limits, rings);

@@ -165,7 +165,8 @@ Scenario read_scenario(const toml::table& table, ReadState& state) {
 }
 
 tl::unexpected<ring::Error> refuse(const Scenario& scenario, std::string reason, std::string remedy) {
-  return ring::error(fmt::format("use scenario \"{}\"", scenario.name), std::move(reason), std::move(remedy));
+  return ring::error(fmt::format("{}: use scenario \"{}\"", scenario.origin, scenario.name), std::move(reason),
+                     std::move(remedy));
 }
 
 /// The smallest and the largest size that a source may draw, "largest" left out.
@@ -269,6 +270,7 @@ ring::Result<Scenario> parse_scenario(std::string_view toml, std::string_view or
   ReadState state{.origin = std::string(origin), .failure = {}};
   Scenario scenario = read_scenario(table, state);
   if (state.failure) return tl::unexpected(*state.failure);
+  scenario.origin = origin;
   if (auto valid = validate(scenario); !valid) return tl::unexpected(valid.error());
   return scenario;
 }

@@ -84,6 +84,7 @@ enum class Drive : std::uint8_t {
 
 struct Scenario {
   std::string name;
+  std::string origin;  ///< where its text is: `scenarios/steady.toml`
   std::string summary;
   std::vector<ring::RingKind> rings;
   std::vector<WorldKind> worlds{WorldKind::model, WorldKind::kernel};

@@ -109,7 +109,7 @@ TEST(Scenario, AWrongTypeOrRangeIsNamedWithWhatWouldBeRight) {
 
 TEST(Scenario, ASizeThatIsNoPowerOfTwoIsRefused) {
   EXPECT_EQ(error_of("name = \"x\"\nrings = [\"ringbuf\"]\n[ring]\nsize = 12288\n[[source]]\n"),
-            "use scenario \"x\": ring.size is 12288, no power of two; use 4096, 8192, 16384, …");
+            "x.toml: use scenario \"x\": ring.size is 12288, no power of two; use 4096, 8192, 16384, …");
 }
 
 TEST(Scenario, BrokenTomlIsNamedWithItsLine) {
