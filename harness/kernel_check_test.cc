@@ -38,5 +38,37 @@ TEST_F(KernelCheck, EveryMutantIsConvictedOfItsOwnDefect) {
   }
 }
 
+/// Runs a strategy whose drain stores a byte to the read-only data of its first ring.
+RunResult run_writer(const char* honest_name, ring::RingKind kind) {
+  static const ringside_ring_set* opened_rings = nullptr;
+  static const ringside_consumer* honest = nullptr;
+  honest = consumers::find_strategy(honest_name)->consumer;
+  ringside_consumer writer = *honest;
+  writer.name = "writes_data";
+  writer.open = [](const ringside_ring_set* rings, const ringside_host* host, void** state) {
+    opened_rings = rings;
+    return honest->open(rings, host, state);
+  };
+  writer.drain = [](void*, std::uint64_t) -> std::int64_t {
+    *static_cast<volatile char*>(const_cast<void*>(opened_rings->rings[0].data)) = 1;
+    return 0;
+  };
+  const auto scenario = find_scenario("steady");
+  EXPECT_TRUE(scenario);
+  const RunSpec spec{
+      .consumer = writer.name, .scenario = scenario->name, .world = WorldKind::kernel, .ring = kind, .seed = 1};
+  return run_cell(spec, writer, *scenario, kernel_only());
+}
+
+// A BPF ring answers a refused store with SIGSEGV, a perf ring with SIGBUS [KERNEL-RINGS 1.3, 2.1].
+TEST_F(KernelCheck, AStoreToTheDataIsABrokenContractOnBothKindsOfRing) {
+  for (const auto& [name, kind] :
+       {std::pair{"callback", ring::RingKind::ringbuf}, {"drain_all", ring::RingKind::perf}}) {
+    const RunResult result = run_writer(name, kind);
+    ASSERT_TRUE(result.verdict.has(ring::DefectKind::protocol)) << name << result.reason << result.verdict;
+    EXPECT_EQ(result.verdict.defects[0].detail, "wrote to read-only memory in drain: the data of ring 0, offset 0");
+  }
+}
+
 }  // namespace
 }  // namespace ringside::harness

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cassert>
-#include <chrono>
 
+#include "harness/pace.h"
 #include "harness/resources.h"
 #include "harness/view_check.h"
 #include "ring/layout.h"
@@ -19,8 +19,6 @@ namespace {
 using ring::Defect;
 using ring::DefectKind;
 
-// What the virtual clock charges for a call across the contract.
-constexpr std::int64_t call_ns = 20;
 // A wait may return late by so much before that is a defect.
 constexpr std::int64_t deadline_slack_ns = 1'000'000;
 // Free drive: the longest uninterrupted sleep, so that the end of the producers is noticed.
@@ -35,11 +33,6 @@ constexpr std::uint64_t most_timeouts = 1000;
 // Yields within one call after which it is said to spin for ever.
 constexpr std::uint64_t most_yields = 1'000'000;
 
-std::int64_t real_now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 class Session {
  public:
   Session(World& world, const SessionOptions& options)
@@ -48,7 +41,7 @@ class Session {
         scenario_(*options.scenario),
         consumer_(*options.consumer),
         stepped_(scenario_.drive == Drive::stepped),
-        random_(options.seed ^ 0x5e55'1011'0000'0001ull),
+        pace_(world, scenario_, options.seed),
         views_(world),
         judge_(judge_options()) {
     host_ = {
@@ -108,14 +101,6 @@ class Session {
   int nothing_more_to_come(std::int64_t deadline);
   int asleep_for_ever(const char* why);
 
-  // Producers.
-  Moved step();
-  void skip_time(std::int64_t limit_ns);
-  void turn();
-  void work();
-  bool advance();
-  bool producers_done() const;
-
   // Truth.
   void idle_round();
   bool committed_waits() const;
@@ -123,17 +108,18 @@ class Session {
   std::vector<RingPositions> all_positions() const;
   void check_positions();
   void accuse(DefectKind kind, std::uint32_t ring, std::string detail, std::uint64_t count = 1);
+  /// Nothing more is to be read: the run has come to its end, or the world has failed.
+  bool over() const { return over_ || pace_.fault().has_value(); }
   void enter(const char* call);
   void leave();
   void abandon();
-  std::int64_t now() const { return stepped_ ? now_ns_ : real_now_ns(); }
 
   World& world_;
   const SessionOptions& options_;
   const Scenario& scenario_;
   const ringside_consumer& consumer_;
   const bool stepped_;
-  Random random_;
+  Pace pace_;
   ViewCheck views_;
   ring::Judge judge_;
   ringside_host host_{};
@@ -147,9 +133,7 @@ class Session {
   std::vector<std::uint64_t> left_;  // per source, when the consumer was closed
 
   Resources kept_;  // what open took and close has not given back
-  std::int64_t now_ns_ = 0;
   bool over_ = false;
-  std::optional<ring::Error> world_fault_;
   std::uint64_t allowed_ = 0;    // records that the call under way may deliver
   std::uint64_t delivered_ = 0;  // records that it has delivered
   std::uint64_t yields_ = 0;
@@ -158,59 +142,6 @@ class Session {
   std::uint64_t idle_rounds_ = 0;
   std::vector<std::uint64_t> idle_positions_;  // of the consumer, when the idle rounds began
 };
-
-// ---------------------------------------------------------------------------------------------------- producers
-
-/// Stepped drive: one step of the producers, and the time it takes. A fault of the world's ends the run.
-Moved Session::step() {
-  auto moved = world_.step(random_, now_ns_);
-  if (!moved) {
-    world_fault_ = moved.error();
-    over_ = true;
-    return Moved::done;
-  }
-  if (*moved == Moved::stepped) now_ns_ += world_.step_ns();
-  return *moved;
-}
-
-/// Moves the clock to when the next source is due, at least a step on, at most to `limit_ns`.
-void Session::skip_time(std::int64_t limit_ns) {
-  const std::int64_t next = std::max(world_.next_event_ns().value_or(limit_ns), now_ns_ + world_.step_ns());
-  now_ns_ = std::max(now_ns_, std::min(next, limit_ns));
-}
-
-/// Stepped drive: the producers get a turn of a few steps, often none; a burst is never left half done.
-void Session::turn() {
-  if (!stepped_ || over_) return;
-  now_ns_ += call_ns;
-  std::uint64_t steps = random_.chance(50) ? 0 : random_.below(8);
-  while ((steps > 0 || world_.in_burst()) && !over_) {
-    if (step() != Moved::stepped) return;
-    if (steps > 0) --steps;
-  }
-}
-
-/// Stepped drive: the application spends its time on a record, and the producers use it.
-void Session::work() {
-  if (!stepped_) return;
-  const std::int64_t end = now_ns_ + scenario_.consumer.work_ns;
-  while (now_ns_ < end && !over_) {
-    if (step() != Moved::stepped) skip_time(end);
-  }
-}
-
-/// Stepped drive: makes something happen, by a step or by moving the clock to the next source that is due. False when
-/// every source has ended.
-bool Session::advance() {
-  const Moved moved = step();
-  if (moved == Moved::done) return false;
-  if (moved == Moved::waiting) skip_time(INT64_MAX);
-  return true;
-}
-
-bool Session::producers_done() const {
-  return stepped_ ? !world_.next_event_ns().has_value() : !world_.producers_running();
-}
 
 // ---------------------------------------------------------------------------------------------------- truth
 
@@ -271,7 +202,7 @@ void Session::idle_round() {
                          busy ? " while a BUSY record lay at the head" : ""));
     }
   }
-  const bool moved = stepped_ ? advance() : world_.producers_running();
+  const bool moved = stepped_ ? pace_.advance() : world_.producers_running();
   if (!moved && idle_rounds_ >= 2 * limit) over_ = true;
 }
 
@@ -301,8 +232,8 @@ int Session::deliver(const ringside_record& record) {
     const auto reading = judge_.deliver(record.ring, bytes);
     if (record.token != 0) held_.push_back({record, reading});
   }
-  turn();
-  work();
+  pace_.turn();
+  pace_.work();
   return delivered_ >= allowed_ ? 1 : 0;
 }
 
@@ -315,12 +246,12 @@ void Session::lost(std::uint32_t ring, std::uint64_t count) {
   } else {
     judge_.report_lost(ring, count);
   }
-  turn();
+  pace_.turn();
 }
 
 std::int64_t Session::host_now() {
-  turn();
-  return now();
+  pace_.turn();
+  return pace_.now_ns();
 }
 
 void Session::yield() {
@@ -329,7 +260,7 @@ void Session::yield() {
     accuse(DefectKind::busy_spin, 0, fmt::format("one call yielded {} times without an end", yields_));
     abandon();
   }
-  if (stepped_) advance();
+  if (stepped_) pace_.advance();
 }
 
 int Session::adopt(const ringside_ring& ring) {
@@ -359,10 +290,10 @@ int Session::host_wait(std::span<ringside_ready> ready, int fd, std::int64_t tim
   options_.heartbeat->beats.fetch_add(1, std::memory_order_relaxed);
   ++waits_;
   check_positions();
-  turn();
-  if (over_) return -ECANCELED;
+  pace_.turn();
+  if (over()) return -ECANCELED;
   if (const auto fault = injected_fault(ready, fd)) return *fault;
-  const std::int64_t deadline = timeout_ns < 0 ? -1 : now() + timeout_ns;
+  const std::int64_t deadline = timeout_ns < 0 ? -1 : pace_.now_ns() + timeout_ns;
   return stepped_ ? wait_stepped(ready, fd, deadline) : wait_free(ready, fd, deadline);
 }
 
@@ -370,7 +301,7 @@ int Session::host_wait(std::span<ringside_ready> ready, int fd, std::int64_t tim
 /// record that waits would wait for ever. A consumer that sleeps in slices within one call is cut off after many.
 int Session::nothing_more_to_come(std::int64_t deadline) {
   if (deadline >= 0 && ++timeouts_ < most_timeouts) {
-    now_ns_ = std::max(now_ns_, deadline);
+    pace_.skip_to(deadline);
     return 0;
   }
   return asleep_for_ever("every producer has ended");
@@ -390,13 +321,13 @@ int Session::asleep_for_ever(const char* why) {
 }
 
 int Session::wait_stepped(std::span<ringside_ready> ready, int fd, std::int64_t deadline) {
-  while (!over_) {
+  while (!over()) {
     if (const int entries = probe(ready, fd, 0); entries != 0) return entries;
-    const Moved moved = step();
-    if (moved == Moved::done && !over_) return nothing_more_to_come(deadline);
+    const Moved moved = pace_.step();
+    if (moved == Moved::done && !over()) return nothing_more_to_come(deadline);
     if (moved == Moved::waiting) {
-      skip_time(deadline < 0 ? INT64_MAX : deadline);
-      if (deadline >= 0 && now_ns_ >= deadline) return 0;
+      pace_.skip_time(deadline < 0 ? INT64_MAX : deadline);
+      if (deadline >= 0 && pace_.now_ns() >= deadline) return 0;
     }
     options_.heartbeat->beats.fetch_add(1, std::memory_order_relaxed);
   }
@@ -407,10 +338,10 @@ int Session::wait_free(std::span<ringside_ready> ready, int fd, std::int64_t dea
   std::vector<RingPositions> stood;
   for (std::uint64_t still = 0;;) {
     const bool running = world_.producers_running();
-    const std::int64_t left = deadline < 0 ? slice_ns : std::max<std::int64_t>(0, deadline - real_now_ns());
+    const std::int64_t left = deadline < 0 ? slice_ns : std::max<std::int64_t>(0, deadline - pace_.now_ns());
     if (const int entries = probe(ready, fd, running ? std::min(slice_ns, left) : 0); entries != 0) return entries;
     if (!running) return nothing_more_to_come(deadline);
-    if (deadline >= 0 && real_now_ns() >= deadline) return 0;
+    if (deadline >= 0 && pace_.now_ns() >= deadline) return 0;
     options_.heartbeat->beats.fetch_add(1, std::memory_order_relaxed);
     // Producers that try a full ring again and again never end: they wait for a consumer that nobody wakes.
     auto stands = all_positions();
@@ -463,23 +394,25 @@ void Session::after_timeout(std::int64_t deadline) {
     return;
   }
   if (!stepped_) return;
-  if (now_ns_ < deadline) {
-    accuse(DefectKind::early_timeout, 0, fmt::format("a timeout told {} ns before its deadline", deadline - now_ns_));
-  } else if (now_ns_ > deadline + deadline_slack_ns) {
-    accuse(DefectKind::deadline_missed, 0, fmt::format("a timeout told {} ns after its deadline", now_ns_ - deadline));
+  if (pace_.now_ns() < deadline) {
+    accuse(DefectKind::early_timeout, 0,
+           fmt::format("a timeout told {} ns before its deadline", deadline - pace_.now_ns()));
+  } else if (pace_.now_ns() > deadline + deadline_slack_ns) {
+    accuse(DefectKind::deadline_missed, 0,
+           fmt::format("a timeout told {} ns after its deadline", pace_.now_ns() - deadline));
   }
 }
 
 void Session::wait() {
   const bool waited_before = committed_waits();
   const auto before = views_.consumer_positions();
-  const std::int64_t deadline = now() + scenario_.consumer.timeout_ns;
+  const std::int64_t deadline = pace_.now_ns() + scenario_.consumer.timeout_ns;
   allowed_ = scenario_.consumer.max_records;
   enter("wait");
   const int result = consumer_.wait(state_, scenario_.consumer.timeout_ns);
   leave();
   if (delivered_ > 0) idle_rounds_ = 0;
-  if (over_) return;
+  if (over()) return;
   if (result == RINGSIDE_WAIT_TIMEOUT) {
     after_timeout(deadline);
     // In free drive a record may have come just now: only one that lay there from the first, untouched, is evidence.
@@ -487,7 +420,7 @@ void Session::wait() {
     if (untouched && committed_waits()) {
       accuse(DefectKind::early_timeout, 0, "a timeout told while committed records lay in the ring");
     }
-    if (producers_done() && !committed_waits()) over_ = true;
+    if (pace_.producers_done() && !committed_waits()) over_ = true;
   } else if (result == -ECANCELED) {
     accuse(DefectKind::protocol, 0, "wait told a cancelled run that was not");
     over_ = true;
@@ -515,21 +448,21 @@ void Session::release(std::size_t index) {
     accuse(DefectKind::protocol, view.record.ring,
            fmt::format("release of token {} failed with {}", view.record.token, ring::errno_name(-error)));
   }
-  turn();
+  pace_.turn();
 }
 
 void Session::release_down_to(std::size_t keep) {
-  while (held_.size() > keep) release(keep == 0 ? 0 : random_.below(held_.size()));
+  while (held_.size() > keep) release(keep == 0 ? 0 : pace_.random().below(held_.size()));
 }
 
 void Session::read_until_over() {
-  while (!over_) {
+  while (!over()) {
     const std::int64_t count = drain(scenario_.consumer.max_records);
     if (count > 0) idle_rounds_ = 0;
     release_down_to(count > 0 ? scenario_.consumer.hold_views : 0);
     if (count != 0) continue;
-    turn();
-    if (over_) return;
+    pace_.turn();
+    if (over()) return;
     wait();
     if (delivered_ == 0) idle_round();
   }
@@ -593,9 +526,9 @@ ring::Result<ring::Verdict> Session::run() {
     if (!stepped_) {
       if (auto joined = world_.end(); !joined) return tl::unexpected(joined.error());
     }
-    while (stepped_ && !world_fault_ && advance()) {
+    while (stepped_ && !pace_.fault() && pace_.advance()) {
     }
-    if (world_fault_) return tl::unexpected(*world_fault_);
+    if (pace_.fault()) return tl::unexpected(*pace_.fault());
     drain_rest();
     if (auto flushed = world_.flush_losses(); !flushed) return tl::unexpected(flushed.error());
     drain_rest();
