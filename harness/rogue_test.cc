@@ -19,8 +19,6 @@ namespace {
 
 using ring::DefectKind;
 
-constexpr std::uint64_t hang_timeout_ms = 300;
-
 const ringside_consumer& honest() { return *consumers::find_strategy("callback")->consumer; }
 
 // The set and host that the rogue under way was opened with. Each rogue runs in a child of its own.
@@ -56,7 +54,8 @@ interval_ns = 100
   return *scenario;
 }
 
-RunResult run(const ringside_consumer& consumer, const Scenario& scenario = small_scenario()) {
+RunResult run(const ringside_consumer& consumer, const Scenario& scenario = small_scenario(),
+              std::uint64_t hang_timeout_ms = 60'000) {
   CheckOptions options;
   options.hang_timeout_ms = hang_timeout_ms;
   return run_cell({.consumer = consumer.name, .scenario = scenario.name, .seed = 7}, consumer, scenario, options);
@@ -86,7 +85,7 @@ TEST(Rogue, ADrainThatNeverReturnsHangs) {
   consumer.drain = [](void*, std::uint64_t) -> std::int64_t {
     for (;;) pause();
   };
-  expect_only(DefectKind::hang, "drain did not return within 300 ms", run(consumer));
+  expect_only(DefectKind::hang, "drain did not return within 300 ms", run(consumer, small_scenario(), 300));
 }
 
 TEST(Rogue, ANullPointerIsACrash) {
@@ -218,6 +217,58 @@ TEST(Rogue, ASleeperInFrontOfAFullRingMissesItsWakeup) {
   };
   const RunResult result = run(consumer, scenario);
   EXPECT_TRUE(result.verdict.has(DefectKind::missed_wakeup)) << result.reason << result.verdict;
+}
+
+Scenario with_a_deadline() {
+  Scenario scenario = small_scenario();
+  scenario.sources[0].interval_ns = 10'000'000;
+  scenario.consumer.timeout_ns = 1'000'000;
+  return scenario;
+}
+
+TEST(Rogue, ATimeoutToldAtOnceIsEarly) {
+  ringside_consumer consumer = rogue("impatient");
+  consumer.wait = [](void*, std::int64_t) { return RINGSIDE_WAIT_TIMEOUT; };
+  const RunResult result = run(consumer, with_a_deadline());
+  ASSERT_TRUE(result.verdict.has(DefectKind::early_timeout)) << result.verdict;
+  EXPECT_NE(result.verdict.defects[0].detail.find("before its deadline"), std::string::npos) << result.verdict;
+}
+
+TEST(Rogue, ATimeoutToldLongAfterItsDeadlineMissedIt) {
+  ringside_consumer consumer = rogue("dawdles");
+  consumer.trigger = RINGSIDE_EDGE;
+  consumer.wait = [](void*, std::int64_t timeout_ns) {
+    ringside_ready ready{};
+    const int woken = opened_host->wait(opened_host->context, &ready, 1, 5 * timeout_ns);
+    return woken > 0 ? RINGSIDE_WAIT_READY : woken;
+  };
+  expect_only(DefectKind::deadline_missed, "4000", run(consumer, with_a_deadline()));
+}
+
+RunResult run_level_triggered_on_a_busy_head(std::uint32_t claims) {
+  ringside_consumer consumer = rogue("level");
+  consumer.trigger = RINGSIDE_LEVEL;
+  consumer.claims = claims;
+  consumer.wait = [](void*, std::int64_t timeout_ns) {
+    ringside_ready ready{};
+    const int woken = opened_host->wait(opened_host->context, &ready, 1, timeout_ns);
+    return woken > 0 ? RINGSIDE_WAIT_READY : woken;
+  };
+  const auto scenario = find_scenario("busy_head");
+  EXPECT_TRUE(scenario);
+  return run(consumer, *scenario);
+}
+
+TEST(Rogue, AwakeOnABusyHeadIsADefectForWhoClaimsToSleepThere) {
+  expect_only(DefectKind::busy_spin, "while a BUSY record lay at the head",
+              run_level_triggered_on_a_busy_head(RINGSIDE_CLAIM_SLEEPS_ON_BUSY));
+}
+
+TEST(Rogue, AwakeOnABusyHeadIsANoteForWhoClaimsNothing) {
+  const RunResult result = run_level_triggered_on_a_busy_head(0);
+  EXPECT_EQ(result.outcome, Outcome::clean) << result.reason << result.verdict;
+  ASSERT_EQ(result.verdict.notes.size(), 1u) << result.verdict;
+  EXPECT_NE(result.verdict.notes[0].find("case Q2"), std::string::npos);
 }
 
 TEST(Rogue, ADescriptorLeftOpenIsALeak) {

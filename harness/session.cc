@@ -74,7 +74,7 @@ class Session {
   bool open();
   void read_until_over();
   std::int64_t drain(std::uint64_t most);
-  void wait();
+  int wait();
   void after_timeout(std::int64_t deadline);
   void release_down_to(std::size_t keep);
   void release(std::size_t index);
@@ -403,7 +403,8 @@ void Session::after_timeout(std::int64_t deadline) {
   }
 }
 
-void Session::wait() {
+/// One wait of the consumer's, and what it claimed held against the truth. Returns what it told.
+int Session::wait() {
   const bool waited_before = committed_waits();
   const auto before = views_.consumer_positions();
   const std::int64_t deadline = pace_.now_ns() + scenario_.consumer.timeout_ns;
@@ -412,7 +413,7 @@ void Session::wait() {
   const int result = consumer_.wait(state_, scenario_.consumer.timeout_ns);
   leave();
   if (delivered_ > 0) idle_rounds_ = 0;
-  if (over()) return;
+  if (over()) return result;
   if (result == RINGSIDE_WAIT_TIMEOUT) {
     after_timeout(deadline);
     // In free drive a record may have come just now: only one that lay there from the first, untouched, is evidence.
@@ -428,6 +429,7 @@ void Session::wait() {
     accuse(DefectKind::protocol, 0, fmt::format("wait failed with {}", ring::errno_name(-result)));
     over_ = true;
   }
+  return result;
 }
 
 void Session::release(std::size_t index) {
@@ -463,8 +465,8 @@ void Session::read_until_over() {
     if (count != 0) continue;
     pace_.turn();
     if (over()) return;
-    wait();
-    if (delivered_ == 0) idle_round();
+    const int told = wait();
+    if (told == RINGSIDE_WAIT_READY && delivered_ == 0) idle_round();
   }
 }
 
