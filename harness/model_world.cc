@@ -17,13 +17,6 @@ namespace {
 
 constexpr std::uint32_t closing_record_bytes = 16;
 
-// ThreadSanitizer knows memory by its address: both sides must use one mapping to be seen as one memory.
-#if defined(__SANITIZE_THREAD__)
-constexpr bool one_mapping = true;
-#else
-constexpr bool one_mapping = false;
-#endif
-
 class ModelWorld final : public World {
  public:
   ModelWorld(const WorldRequest& request, Workload workload, std::unique_ptr<sim::Machine> machine)
@@ -219,7 +212,6 @@ ring::Result<std::unique_ptr<World>> make_model_world(const WorldRequest& reques
   options.watermark_bytes = scenario.ring.watermark_bytes;
   options.seed = request.seed;
   options.faults.lock_failures_ppm = scenario.faults.lock_fails_percent * 10'000;
-  options.user_mapping = one_mapping ? sim::UserMapping::kernels : sim::UserMapping::own;
   if (!scenario.ring.kernel.empty()) {
     const auto version = sim::parse_kernel_version(scenario.ring.kernel);
     if (!version) return tl::unexpected(version.error());

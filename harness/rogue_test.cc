@@ -13,11 +13,14 @@
 #include "consumers/registry.h"
 #include "harness/check.h"
 #include "harness/scenario.h"
+#include "sim/memory.h"
 
 namespace ringside::harness {
 namespace {
 
 using ring::DefectKind;
+
+constexpr auto one_mapping = "under ThreadSanitizer the model shows one writable mapping (docs/testing.md)";
 
 const ringside_consumer& honest() { return *consumers::find_strategy("callback")->consumer; }
 
@@ -110,6 +113,7 @@ TEST(Rogue, AnExitIsACrash) {
 }
 
 TEST(Rogue, AStoreToTheDataIsRefusedAndNamed) {
+  if (sim::under_thread_sanitizer) GTEST_SKIP() << one_mapping;
   ringside_consumer consumer = rogue("writes_data");
   consumer.drain = [](void*, std::uint64_t) -> std::int64_t {
     *static_cast<volatile char*>(const_cast<void*>(opened_rings->rings[0].data)) = 1;
@@ -119,6 +123,7 @@ TEST(Rogue, AStoreToTheDataIsRefusedAndNamed) {
 }
 
 TEST(Rogue, AStoreToTheProducerPageIsRefusedAndNamed) {
+  if (sim::under_thread_sanitizer) GTEST_SKIP() << one_mapping;
   ringside_consumer consumer = rogue("writes_producer_page");
   consumer.drain = [](void*, std::uint64_t) -> std::int64_t {
     const auto* page = static_cast<const char*>(opened_rings->rings[0].producer_page);

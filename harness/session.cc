@@ -397,6 +397,7 @@ void Session::after_timeout(std::int64_t deadline) {
   if (pace_.now_ns() < deadline) {
     accuse(DefectKind::early_timeout, 0,
            fmt::format("a timeout told {} ns before its deadline", deadline - pace_.now_ns()));
+    pace_.skip_to(deadline);  // a consumer that never waits must not stop the clock
   } else if (pace_.now_ns() > deadline + deadline_slack_ns) {
     accuse(DefectKind::deadline_missed, 0,
            fmt::format("a timeout told {} ns after its deadline", pace_.now_ns() - deadline));

@@ -125,8 +125,9 @@ class RingbufReserve {
   }
 
   StepResult store_pending() {
-    // (P5) plain: under the lock. 1.5.6: stored even when the reservation fails afterwards.
-    Memory::store_plain(ring_->pending_pos, pending_);
+    // (P5) relaxed: ordered by the lock, but user space may read the word at any time [1.1]. 1.5.6: stored even when
+    // the reservation fails afterwards.
+    Memory::store_relaxed(ring_->pending_pos, pending_);
     return go(fits() ? Phase::length : Phase::unlock);
   }
 
