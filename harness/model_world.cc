@@ -211,6 +211,8 @@ ring::Result<std::unique_ptr<World>> make_model_world(const WorldRequest& reques
   options.wakeup_events = scenario.ring.wakeup_events;
   options.watermark_bytes = scenario.ring.watermark_bytes;
   options.seed = request.seed;
+  options.faults.stall_every = scenario.faults.stall_every;
+  options.faults.stall_turns = scenario.faults.stall_turns;
   options.faults.lock_failures_ppm = scenario.faults.lock_fails_percent * 10'000;
   if (!scenario.ring.kernel.empty()) {
     const auto version = sim::parse_kernel_version(scenario.ring.kernel);

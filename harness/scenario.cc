@@ -133,6 +133,8 @@ void read_faults(const toml::table& table, FaultsPlan& plan, ReadState& state) {
   reader.integer("eintr_every", plan.eintr_every, 0, 1'000'000);
   reader.integer("spurious_every", plan.spurious_every, 0, 1'000'000);
   reader.integer("hangup_every", plan.hangup_every, 0, 1'000'000);
+  reader.integer("stall_every", plan.stall_every, 0, 1'000'000);
+  reader.integer("stall_turns", plan.stall_turns, 0, 1'000'000);
   reader.integer("lock_fails_percent", plan.lock_fails_percent, 0, 100);
   reader.finish();
 }
@@ -226,6 +228,10 @@ ring::Result<void> validate_for_kernel(const Scenario& scenario) {
   const std::string remedy = "set worlds = [\"model\"]";
   if (scenario.faults.lock_fails_percent > 0) {
     return refuse(scenario, "faults.lock_fails_percent is nothing that a kernel can be asked for", remedy);
+  }
+  if (scenario.faults.stall_every > 0) {
+    return refuse(scenario, "faults.stall_every is nothing that a kernel can be asked for; action = \"hold\" is",
+                  remedy);
   }
   if (scenario.ring.start > farthest_kernel_start) {
     return refuse(scenario, fmt::format("a kernel's ring cannot be brought to position {}", scenario.ring.start),

@@ -72,6 +72,8 @@ struct FaultsPlan {
   std::uint64_t eintr_every = 0;         ///< every n-th wait ends with EINTR
   std::uint64_t spurious_every = 0;      ///< every n-th wait ends ready for nothing
   std::uint64_t hangup_every = 0;        ///< every n-th wait also tells POLLHUP of ring 0
+  std::uint32_t stall_every = 0;         ///< model: every n-th operation of a CPU stands still with its record BUSY ...
+  std::uint32_t stall_turns = 0;         ///< ... for so many of the CPU's turns
   std::uint32_t lock_fails_percent = 0;  ///< model: that share of reservations finds the lock lost (KERNEL-RINGS 5.5)
 
   friend bool operator==(const FaultsPlan&, const FaultsPlan&) = default;
