@@ -12,8 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <numeric>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 
 #include "real/epoll_set.h"

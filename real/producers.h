@@ -36,7 +36,8 @@ struct ProducersOptions {
   std::uint32_t max_record_bytes = 0;
   /// Floods' threads and holds that may exist at once. 0: the online CPUs and 8.
   std::uint32_t max_concurrent = 0;
-  /// Whether floods and holds are wanted. Loading takes about 16 ms, of which the verifier spends 11 on floods.
+  /// Whether floods and holds are wanted. Loading for a ring buffer takes about 17 ms of CPU time with both, 16 without
+  /// holds, 5 without floods and 4 with neither; for perf rings 3 ms, without floods half of that.
   bool floods = true;
   bool holds = true;
 };

@@ -3,6 +3,7 @@
 // The script on BPF ring buffers: every byte, position, return value and count that the specification tells.
 #include "real/epoll_set.h"
 #include "real/kernel_test.h"
+#include "real/program.h"
 
 namespace ringside::real {
 namespace {
@@ -242,6 +243,32 @@ TEST_F(ScriptTest, NestedRecordsThatFindNoRoomAreCounted) {
   EXPECT_EQ(source(1).committed, 2u);
   EXPECT_EQ(source(1).failed, (std::map<int, std::uint64_t>{{EAGAIN, 1}}));
   EXPECT_EQ(test::read_ringbuf(ring()).size(), 3u);
+}
+
+TEST_F(ScriptTest, AnInterruptThatDoesNotComeIsToldAndTheRecordIsCommittedAllTheSame) {
+  open(4096);
+  // Run by hand: a ScriptProducer would have attached and enabled the clock that interrupts.
+  Program& program = *producers_->program();
+  ringside_op order{};
+  order.action = RINGSIDE_SUBMIT;
+  order.size = 16;
+  order.nested = 1;
+  order.nested_source = 1;
+  order.nested_size = 24;
+  program.shared().ops[0] = order;
+  ASSERT_EQ(run_once(program.descriptors().script, 1), 0);
+  EXPECT_EQ(program.shared().ops[0].result, -ETIMEDOUT);
+  EXPECT_EQ(program.shared().nested.armed, 0u) << "a late interrupt finds no order";
+  EXPECT_EQ(test::read_ringbuf(ring()).at(0).payload, test::expected_bytes({0, RecordState::committed, 16, 0}));
+  EXPECT_EQ(source(0).committed, 1u);
+  EXPECT_EQ(source(1), ring::SourceLedger{});
+
+  Operation outer = operation(Action::submit, 16, 0);
+  outer.nested = 1;
+  outer.nested_source = 1;
+  outer.nested_size = 24;
+  EXPECT_EQ(run(outer), 0);
+  EXPECT_EQ(test::read_ringbuf(ring()).at(1).payload, test::expected_bytes({1, RecordState::committed, 24, 0}));
 }
 
 TEST_F(ScriptTest, PrefillMovesThePositionsAndNothingElse) {
