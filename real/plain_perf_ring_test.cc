@@ -151,6 +151,16 @@ TEST_F(PlainPerfRingTest, NothingIsRecordedWhileDisabled) {
   EXPECT_EQ(drain(*ring_).at(0).address(), pages_->address(10));
 }
 
+TEST_F(PlainPerfRingTest, FaultsOfTheKernelForTheThreadAreNotRecorded) {
+  open({.data_pages = 1});
+  ASSERT_TRUE(ring_->enable());
+  const auto written = ::syscall(SYS_getrandom, pages_->address(0), 8, 0);
+  ASSERT_TRUE(ring_->disable());
+  EXPECT_EQ(written, 8);
+  EXPECT_EQ(ring_->counts().value(), PlainPerfRing::Counts{});
+  EXPECT_EQ(positions(), Positions{});
+}
+
 TEST_F(PlainPerfRingTest, SamplesAndLossesAccountForEveryFault) {
   // One page takes N - 8 = 4088 bytes: 255 samples of 16 (4080). The other 45 of 300 are lost.
   open({.data_pages = 1});
@@ -427,6 +437,9 @@ TEST_F(PlainPerfRingTest, TheRingEndsWithItsLastMapping) {
   ASSERT_TRUE(second) << second.error();
   EXPECT_EQ(poll_now(*ring_), POLLIN);
   ring_->unmap();
+  EXPECT_EQ(ring_->ring().consumer_page, nullptr);
+  EXPECT_EQ(ring_->ring().data, nullptr);
+  EXPECT_EQ(ring_->ring().data_size, 0u);
   EXPECT_EQ(poll_now(*ring_), 0) << "one mapping is left";
   second->reset();
   EXPECT_EQ(poll_now(*ring_), POLLHUP);
