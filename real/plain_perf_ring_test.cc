@@ -416,7 +416,7 @@ TEST_F(PlainPerfRingTest, ASecondMappingOfTheSameSizeSharesTheRingAndOfAnotherIs
     ASSERT_FALSE(second) << pages;
     EXPECT_EQ(second.error().code, EINVAL);
   }
-  const auto second = Mapping::of_file(ring_->fd(), 3 * 4096, PROT_READ, 0, "second");
+  const auto second = Mapping::of_file(ring_->fd(), 3ul * 4096, PROT_READ, 0, "second");
   ASSERT_TRUE(second) << second.error();
   touch(1);
   EXPECT_EQ(std::memcmp(second->data() + 4096, ring_->ring().data, sample_bytes), 0);
@@ -426,14 +426,14 @@ TEST_F(PlainPerfRingTest, ASecondMappingOfTheSameSizeSharesTheRingAndOfAnotherIs
 
 TEST_F(PlainPerfRingTest, APrivateMappingIsRefused) {
   open({.data_pages = 1});
-  EXPECT_EQ(::mmap(nullptr, 2 * 4096, PROT_READ, MAP_PRIVATE, ring_->fd(), 0), MAP_FAILED);
+  EXPECT_EQ(::mmap(nullptr, 2ul * 4096, PROT_READ, MAP_PRIVATE, ring_->fd(), 0), MAP_FAILED);
   EXPECT_EQ(errno, EINVAL);
 }
 
 TEST_F(PlainPerfRingTest, TheRingEndsWithItsLastMapping) {
   open({.data_pages = 1, .wakeup_events = 1});
   touch(300);
-  auto second = Mapping::of_file(ring_->fd(), 2 * 4096, PROT_READ | PROT_WRITE, 0, "second");
+  auto second = Mapping::of_file(ring_->fd(), 2ul * 4096, PROT_READ | PROT_WRITE, 0, "second");
   ASSERT_TRUE(second) << second.error();
   EXPECT_EQ(poll_now(*ring_), POLLIN);
   ring_->unmap();
