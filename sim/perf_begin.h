@@ -49,7 +49,7 @@ class PerfOutputBegin {
       case Phase::done:
         break;
     }
-    assert(!"a step after the last one");
+    assert(false && "a step after the last one");
     return StepResult::done;
   }
 

@@ -38,7 +38,7 @@ class PerfOutputEnd {
       case Phase::done:
         break;
     }
-    assert(!"a step after the last one");
+    assert(false && "a step after the last one");
     return StepResult::done;
   }
 

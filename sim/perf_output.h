@@ -120,7 +120,7 @@ class PerfOutput {
       case Phase::done:
         break;
     }
-    assert(!"a step after the last one");
+    assert(false && "a step after the last one");
     return StepResult::done;
   }
 

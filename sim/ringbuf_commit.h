@@ -33,7 +33,7 @@ class RingbufCommit {
       case Phase::done:
         break;
     }
-    assert(!"a step after the last one");
+    assert(false && "a step after the last one");
     return StepResult::done;
   }
 

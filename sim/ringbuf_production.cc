@@ -67,7 +67,7 @@ StepResult RingbufProduction::step() {
     case Phase::done:
       break;
   }
-  assert(!"a step after the last one");
+  assert(false && "a step after the last one");
   return StepResult::done;
 }
 

@@ -54,7 +54,7 @@ class RingbufReserve {
       case Phase::done:
         break;
     }
-    assert(!"a step after the last one");
+    assert(false && "a step after the last one");
     return StepResult::done;
   }
 
