@@ -168,6 +168,7 @@ RunResult work_in_child(const Cell& cell, ChildScope& scope) {
                                        .kind = cell.spec.ring,
                                        .seed = cell.spec.seed,
                                        .most_records = workload.most_records(),
+                                       .planned = workload.planned_records(),
                                        .heartbeat = scope.heartbeat,
                                        .abandon = [&](const ring::Verdict& early) { scope.leave(judged(early)); }});
   if (!verdict) {

@@ -115,6 +115,8 @@ bool write_all(int fd, const std::string& text) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(exit_crashed);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_DFL);
+  // What the consumer prints must not come between the lines of a report.
+  dup2(STDERR_FILENO, STDOUT_FILENO);
   const rlimit no_core{.rlim_cur = 0, .rlim_max = 0};
   setrlimit(RLIMIT_CORE, &no_core);
   catch_crashes(shared);
@@ -210,7 +212,8 @@ class Child {
 
 RunResult after_end(const RunSpec& spec, const Shared& shared, int status, const std::string& text) {
   const std::uint64_t deliveries = shared.heartbeat.deliveries.load(std::memory_order_relaxed);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+  // Without a word, a good exit is the consumer's own: the child's last act is to send its result.
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !text.empty()) {
     auto result = run_result_from_json(text);
     return result ? *result : faulty(spec, ring::to_string(result.error()));
   }
@@ -221,6 +224,12 @@ RunResult after_end(const RunSpec& spec, const Shared& shared, int status, const
   const std::string how = WIFSIGNALED(status) ? fmt::format("SIG{}", sigabbrev_np(WTERMSIG(status)))
                                               : fmt::format("exit status {}", WEXITSTATUS(status));
   return defective(spec, {.kind = DefectKind::crash, .detail = fmt::format("{} in {}", how, inside)}, deliveries);
+}
+
+/// Whether a heartbeat's place is one of the five calls of the contract.
+bool consumer_is_inside(std::string_view inside) {
+  constexpr std::array<std::string_view, 5> calls{"open", "drain", "wait", "release", "close"};
+  return std::find(calls.begin(), calls.end(), inside) != calls.end();
 }
 
 RunResult watch(Child& child, const RunSpec& spec, const Shared& shared, const ChildOptions& options) {
@@ -244,6 +253,10 @@ RunResult watch(Child& child, const RunSpec& spec, const Shared& shared, const C
       const std::string inside = shared.heartbeat.inside.load(std::memory_order_relaxed);
       const std::uint64_t deliveries = shared.heartbeat.deliveries.load(std::memory_order_relaxed);
       child.kill_and_reap();
+      if (!consumer_is_inside(inside)) {
+        return faulty(
+            spec, fmt::format("no progress within {} ms outside the consumer ({})", options.hang_timeout_ms, inside));
+      }
       return defective(spec,
                        {.kind = DefectKind::hang,
                         .detail = fmt::format("{} did not return within {} ms", inside, options.hang_timeout_ms)},

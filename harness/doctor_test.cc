@@ -67,6 +67,14 @@ TEST(Doctor, LooksForEveryToolAndCapability) {
   }
 }
 
+TEST(Doctor, SaysWhatTheLockLimitIsFor) {
+  const Diagnosis diagnosis = diagnose();
+  const auto memlock = std::find_if(diagnosis.findings.begin(), diagnosis.findings.end(),
+                                    [](const Finding& finding) { return finding.name == "memlock"; });
+  ASSERT_NE(memlock, diagnosis.findings.end());
+  EXPECT_TRUE(has(memlock->purpose, "perf rings")) << memlock->purpose;
+}
+
 TEST(Doctor, LeavesNoDescriptorBehind) {
   const auto descriptors = [] {
     const std::filesystem::directory_iterator all("/proc/self/fd");

@@ -102,6 +102,7 @@ class KernelWorld final : public World {
   std::uint32_t source_count() const override {
     return workload_.source_count() + static_cast<std::uint32_t>(closing_rings());
   }
+  std::uint32_t ring_of(std::uint32_t source) const override;
   std::vector<std::uint64_t> left() const override;
   ring::Result<void> flush_losses() override;
   std::vector<std::string> not_observable() const override { return not_observable_; }
@@ -232,6 +233,15 @@ int KernelWorld::wait_fd(int fd, std::int64_t timeout_ns) {
   return count < 0 ? -errno : count;
 }
 
+std::uint32_t KernelWorld::ring_of(std::uint32_t source) const {
+  if (!kernel_.perf) return 0;
+  const std::uint32_t first_closing = workload_.source_count();
+  const std::uint32_t cpu =
+      source < first_closing ? cpu_id(workload_.cpu_of(source)) : kernel_.perf->cpus()[source - first_closing];
+  const auto of_cpu = [cpu](const ringside_ring& ring) { return ring.cpu == static_cast<std::int32_t>(cpu); };
+  return static_cast<std::uint32_t>(std::find_if(rings_.begin(), rings_.end(), of_cpu) - rings_.begin());
+}
+
 std::vector<std::uint64_t> KernelWorld::left() const {
   real::Left sum;
   for (const ringside_ring& ring : rings_) sum += real::left_in(ring, source_count());
@@ -249,6 +259,20 @@ ring::Result<void> KernelWorld::flush_losses() {
   if (operations.empty()) return {};
   if (auto run = script_->run(operations); !run) return tl::unexpected(run.error());
   return {};
+}
+
+/// What the producers' buffers must hold: the scenario's largest record, or 0 for their own default, which is enough
+/// for what fits into 64 KiB.
+std::uint32_t largest_record(const Scenario& scenario, ring::RingKind kind) {
+  const std::uint32_t most = largest_payload(kind, scenario.ring.size);
+  std::uint32_t largest = 0;
+  for (const SourcePlan& plan : scenario.sources) {
+    largest = std::max(largest, plan.size.cycle.empty() ? plan.size.max : 0);
+    for (const std::uint32_t size : plan.size.cycle) {
+      largest = std::max(largest, size == SizePlan::largest ? most : size);
+    }
+  }
+  return largest <= 65536 ? 0 : largest;
 }
 
 ring::Result<void> open_ringbuf(const Scenario& scenario, const real::ProducersOptions& limits, KernelRings& rings) {
@@ -287,7 +311,7 @@ ring::Result<std::unique_ptr<World>> make_kernel_world(const WorldRequest& reque
   KernelRings rings;
   rings.cpus = std::move(*cpus);
   const real::ProducersOptions limits{
-      .max_record_bytes = 0,
+      .max_record_bytes = largest_record(scenario, request.kind),
       .max_concurrent = static_cast<std::uint32_t>(scenario.sources.size() + rings.cpus.size() + 8),
       .floods = scenario.drive == Drive::free,
       .holds = std::any_of(scenario.sources.begin(), scenario.sources.end(),

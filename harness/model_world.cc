@@ -75,6 +75,10 @@ class ModelWorld final : public World {
   ring::ProducerLedger ledger() const override { return machine_->ledger(); }
   std::uint64_t reserved_so_far(std::uint32_t source) const override { return machine_->reserved_so_far(source); }
   std::uint32_t source_count() const override { return workload_.source_count() + ring_count(); }
+  std::uint32_t ring_of(std::uint32_t source) const override {
+    if (kind_ == ring::RingKind::ringbuf) return 0;
+    return source < workload_.source_count() ? workload_.cpu_of(source) : source - workload_.source_count();
+  }
   std::vector<std::uint64_t> left() const override { return machine_->records_left(); }
   ring::Result<void> flush_losses() override;
   std::vector<std::string> not_observable() const override { return {}; }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string_view>
 
+#include "harness/plugin_probe.h"
 #include "harness/text_layout.h"
 
 namespace ringside::harness {
@@ -134,13 +135,13 @@ ring::Result<void> validate_consumer(const ringside_consumer* consumer, const st
 
 void Plugin::Close::operator()(void* library) const { dlclose(library); }
 
-ring::Result<Plugin> Plugin::load(const std::string& path) {
+ring::Result<Plugin> Plugin::load_here(const std::string& path, const std::function<void(const char* step)>& tell) {
   const std::string attempt = fmt::format("load plugin \"{}\"", path);
-  if (const ring::Result<void> file = require_file(attempt, path); !file) return tl::unexpected(file.error());
   // An absolute path keeps dlopen from searching for a bare name.
   std::error_code failure;
   const std::string absolute = std::filesystem::absolute(path, failure).string();
   if (failure) return ring::errno_error(attempt, failure.value());
+  tell("loading it");
   // RTLD_NOW: an undefined symbol shows here, not in the middle of a run.
   Library library(dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL));
   if (!library) {
@@ -151,11 +152,27 @@ ring::Result<Plugin> Plugin::load(const std::string& path) {
     return ring::error(attempt, fmt::format("it does not export {}", entry_name),
                        "define it with C linkage and default visibility (ring/consumer.h)");
   }
+  tell("its entry");
   // POSIX promises that an object pointer from dlsym carries a function.
   const auto entry = reinterpret_cast<ringside_consumer_entry_fn>(symbol);
   const ringside_consumer* const consumer = entry();
+  tell("reading its table");
   if (const ring::Result<void> valid = validate_consumer(consumer, path); !valid) return tl::unexpected(valid.error());
   return Plugin(std::move(library), consumer);
+}
+
+ring::Result<Plugin> Plugin::load(const std::string& path, std::uint64_t probe_timeout_ms) {
+  const std::string attempt = fmt::format("load plugin \"{}\"", path);
+  if (const ring::Result<void> file = require_file(attempt, path); !file) return tl::unexpected(file.error());
+  const ring::Result<void> probed =
+      probe_in_child(attempt, probe_timeout_ms, [&path](const StepTeller& tell) -> ring::Result<void> {
+        const ring::Result<Plugin> plugin = load_here(path, tell);
+        if (!plugin) return tl::unexpected(plugin.error());
+        tell("unloading it");
+        return {};
+      });
+  if (!probed) return tl::unexpected(probed.error());
+  return load_here(path, [](const char*) {});
 }
 
 }  // namespace ringside::harness

@@ -3,6 +3,8 @@
 // Consumers that come as a shared object and export `ringside_consumer_entry` (ring/consumer.h).
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -18,10 +20,12 @@ ring::Result<void> validate_consumer(const ringside_consumer* consumer, const st
 /// A loaded plugin. The table and its code stay mapped as long as this lives; it can be moved, not copied.
 class Plugin {
  public:
-  /// Loads the object at `path`, which is always a path and never looked up in the system's library folders. Loading
-  /// runs the object's constructors in this process. Errors: no such file, not a shared object of this machine,
-  /// undefined symbols, no entry, a table that breaks the contract.
-  static ring::Result<Plugin> load(const std::string& path);
+  /// Loads the object at `path`, which is always a path and never looked up in the system's library folders. Its
+  /// constructors and its entry run first in a child, which may take `probe_timeout_ms` milliseconds, and in this
+  /// process when that went well. Errors: no such file, not a shared object of this machine, undefined symbols, no
+  /// entry, a constructor or entry that ends the process or does not return, a table that breaks the contract. Not
+  /// thread-safe: forks.
+  static ring::Result<Plugin> load(const std::string& path, std::uint64_t probe_timeout_ms = 10'000);
 
   const ringside_consumer& consumer() const { return *consumer_; }
 
@@ -30,6 +34,9 @@ class Plugin {
     void operator()(void* library) const;
   };
   using Library = std::unique_ptr<void, Close>;
+
+  /// Loads it in this very process; `tell` hears which step begins.
+  static ring::Result<Plugin> load_here(const std::string& path, const std::function<void(const char* step)>& tell);
 
   Plugin(Library library, const ringside_consumer* consumer) : library_(std::move(library)), consumer_(consumer) {}
 

@@ -4,6 +4,8 @@
  * the contract. As a consumer it reads nothing: it is loaded and looked at, never run.
  */
 #include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "ring/consumer.h"
 
@@ -49,6 +51,10 @@ static const struct ringside_consumer consumer = {
     .close = close_nothing,
 };
 
+#ifdef FAULT_CONSTRUCTOR
+__attribute__((constructor)) static void leave(void) { _exit(3); }
+#endif
+
 #ifdef FAULT_ENTRY
 #define ringside_consumer_entry another_name
 #endif
@@ -72,6 +78,12 @@ const struct ringside_consumer* ringside_consumer_entry(void) {
   changed.ring_kinds = 0x10;
 #elif defined(FAULT_NEEDS)
   changed.needs = RINGSIDE_OWNS_RINGS;
+#elif defined(FAULT_EXIT)
+  exit(0);
+#elif defined(FAULT_ABORT)
+  abort();
+#elif defined(FAULT_ENDLESS)
+  for (;;) pause();
 #elif defined(FAULT_NULL)
   return NULL;
 #endif

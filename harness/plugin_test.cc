@@ -2,7 +2,9 @@
 #include "harness/plugin.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
@@ -96,6 +98,39 @@ TEST(Plugin, RefusesAFileThatIsNoSharedObject) {
   const std::string path = testing::TempDir() + "ringside_plugin_test_text.so";
   std::ofstream(path) << "this is no shared object, but a text that is long enough to hold a header of one";
   EXPECT_EQ(complaint(path), "invalid ELF header; build it for this machine and link all that it uses");
+  std::filesystem::remove(path);
+}
+
+TEST(Plugin, OutlivesAnEntryThatExits) {
+  EXPECT_TRUE(complaint(fixture("exit")).starts_with("its entry ended with exit status 0; "))
+      << complaint(fixture("exit"));
+}
+
+TEST(Plugin, OutlivesAnEntryThatCrashes) {
+  EXPECT_EQ(complaint(fixture("abort")),
+            "its entry ended with SIGABRT; it must return, and leave the process as it is");
+}
+
+TEST(Plugin, OutlivesAConstructorThatExits) {
+  EXPECT_EQ(complaint(fixture("constructor")),
+            "loading it ended with exit status 3; it must return, and leave the process as it is");
+}
+
+TEST(Plugin, EndsAnEntryThatDoesNotReturn) {
+  // It never returns, so that any time is long enough.
+  const ring::Result<Plugin> plugin = Plugin::load(fixture("endless"), 1'000);
+  ASSERT_FALSE(plugin.has_value());
+  EXPECT_EQ(plugin.error().reason, "its entry did not return within 1 s");
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a child was left behind";
+  EXPECT_EQ(errno, ECHILD);
+}
+
+TEST(Plugin, OutlivesAFileThatWasCutShort) {
+  const std::string path = testing::TempDir() + "ringside_plugin_test_cut.so";
+  std::filesystem::copy_file(fixture("none"), path, std::filesystem::copy_options::overwrite_existing);
+  // The first page has the headers, which promise segments that are not there.
+  std::filesystem::resize_file(path, 4096);
+  EXPECT_NE(complaint(path), "it was loaded");
   std::filesystem::remove(path);
 }
 

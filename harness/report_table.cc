@@ -247,9 +247,11 @@ void add_sentence(std::vector<SentenceGroup>& groups, const std::string& sentenc
   group->runs.push_back(&run);
 }
 
+enum class Where : std::uint8_t { told, left_out };  ///< whether the runs of a sentence are named below it
+
 /// `head` gives what stands before a sentence.
 std::string sentences_text(const std::string& title, const std::vector<SentenceGroup>& groups, const TextStyle& style,
-                           const std::function<std::string(const SentenceGroup&)>& head) {
+                           const std::function<std::string(const SentenceGroup&)>& head, Where where = Where::told) {
   if (groups.empty()) return {};
   std::string text = fmt::format("\n{}\n", paint(style, Tone::strong, title));
   const std::size_t shown = std::min(groups.size(), sentence_limit);
@@ -258,6 +260,7 @@ std::string sentences_text(const std::string& title, const std::vector<SentenceG
     std::string sentence = head(group) + one_line(group.sentences.front());
     if (group.sentences.size() > 1) sentence += fmt::format(" (and {} with other numbers)", group.sentences.size() - 1);
     text += wrapped(sentence, 2, style.columns);
+    if (where == Where::left_out) continue;
     const std::string who = fmt::format("{}; {}", joined(distinct(group.runs, consumer_of)), places(group.runs));
     text += wrapped(who, detail_indent, style.columns);
   }
@@ -283,7 +286,9 @@ std::string notes_text(const Report& report, const TextStyle& style) {
     for (const std::string& sentence : run.verdict.not_observable) add_sentence(blind, sentence, run);
     for (const std::string& sentence : run.verdict.notes) add_sentence(notes, sentence, run);
   }
-  return sentences_text("Not observable", blind, style, no_head) + sentences_text("Notes", notes, style, no_head);
+  // What a world cannot show is so in every run of it: a list of them would bury the verdict of a clean check.
+  return sentences_text("Not observable", blind, style, no_head, Where::left_out) +
+         sentences_text("Notes", notes, style, no_head);
 }
 
 std::string faults_text(const Report& report, const TextStyle& style) {

@@ -122,6 +122,15 @@ TEST(ReportTable, TellsANoteOnceWithAllThatItConcerns) {
   EXPECT_TRUE(has_line(text, " +copy, callback; model: steady, wrap")) << text;
 }
 
+TEST(ReportTable, TellsWhatCannotBeObservedOnceAndWithoutItsRuns) {
+  RunResult first = clean_run("copy", "steady");
+  RunResult second = clean_run("callback", "wrap");
+  first.verdict.not_observable = second.verdict.not_observable = {"how often the kernel woke"};
+  const std::string text = table({first, second});
+  EXPECT_EQ(count(text, "how often the kernel woke"), 1u) << text;
+  EXPECT_FALSE(has(text, "copy, callback")) << text;
+}
+
 TEST(ReportTable, TellsNotesThatDifferInNumbersOnce) {
   RunResult first = clean_run("copy", "steady");
   RunResult second = clean_run("copy", "wrap");

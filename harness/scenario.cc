@@ -3,17 +3,20 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <fstream>
 #include <limits>
-#include <sstream>
+#include <optional>
 
 #include "harness/nearest.h"
 #include "harness/scenario_reader.h"
 #include "harness/shipped_scenarios.h"
+#include "harness/text_layout.h"
 #include "ring/layout.h"
 #include "ring/record_format.h"
+#include "sim/kernel_version.h"
 
 namespace ringside::harness {
 
@@ -106,9 +109,25 @@ void read_sources(TableReader& reader, Scenario& scenario, ReadState& state) {
     scenario.sources.push_back(read_source(*item.as_table(), scenario.sources.size(), state));
 }
 
+/// The kernels that the model can be: the first with a BPF ring buffer, and the last that KERNEL-RINGS knows.
+void read_kernel(TableReader& reader, RingPlan& plan) {
+  constexpr sim::KernelVersion first{5, 8, 0};
+  constexpr sim::KernelVersion last{7, 3};
+  constexpr const char* remedy = "write a release from 5.8 to 7.3, such as \"6.12\" or \"6.12.118\"";
+  const auto text = reader.text("kernel");
+  if (!text) return;
+  const auto version = sim::parse_kernel_version(*text);
+  if (!version) {
+    reader.fail("kernel", fmt::format("is \"{}\", no version of a kernel", one_line(*text)), remedy);
+  } else if (*version < first || *version > last) {
+    reader.fail("kernel", fmt::format("is \"{}\", which the model does not know", one_line(*text)), remedy);
+  }
+  plan.kernel = *text;
+}
+
 void read_ring(const toml::table& table, RingPlan& plan, ReadState& state) {
   TableReader reader(table, "ring", state);
-  if (const auto version = reader.text("kernel")) plan.kernel = *version;
+  read_kernel(reader, plan);
   reader.integer("size", plan.size, 4096, largest_ring);
   std::int64_t start = 0;
   reader.integer("start", start, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
@@ -148,7 +167,8 @@ Scenario read_scenario(const toml::table& table, ReadState& state) {
   for (const auto& name : reader.texts("rings", ring_names)) {
     scenario.rings.push_back(name == "perf" ? ring::RingKind::perf : ring::RingKind::ringbuf);
   }
-  if (scenario.rings.empty()) reader.fail("rings", "is missing", "name \"ringbuf\", \"perf\" or both");
+  if (scenario.rings.empty())
+    reader.fail("rings", reader.has("rings") ? "is empty" : "is missing", "name \"ringbuf\", \"perf\" or both");
   if (reader.has("worlds")) scenario.worlds.clear();
   for (const auto& name : reader.texts("worlds", {"model", "kernel"})) {
     scenario.worlds.push_back(name == "kernel" ? WorldKind::kernel : WorldKind::model);
@@ -248,15 +268,32 @@ bool announces_every_record(const Scenario& scenario) {
                       [](const SourcePlan& source) { return (source.flags & ring::flag_no_wakeup) != 0; });
 }
 
+/// What keeps a path from being read as a scenario, told before it is opened: a FIFO blocks and a device may not end.
+std::optional<std::string> unreadable_kind(const struct stat& status) {
+  if (S_ISREG(status.st_mode)) return std::nullopt;
+  if (S_ISDIR(status.st_mode)) return "it is a directory";
+  if (S_ISFIFO(status.st_mode)) return "it is a FIFO";
+  if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) return "it is a device";
+  return "it is no regular file";
+}
+
 ring::Result<std::string> read_file(const std::string& path) {
+  constexpr std::size_t most_bytes = 1u << 20;
+  const std::string attempt = fmt::format("read scenario file \"{}\"", path);
+  const std::string remedy = "name a readable TOML file or a scenario of `ringside list scenarios`";
+  struct stat status{};
+  if (stat(path.c_str(), &status) != 0) return ring::errno_error(attempt, errno, remedy);
+  if (const auto kind = unreadable_kind(status)) return ring::error(attempt, *kind, remedy);
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!(file && text << file.rdbuf())) {
-    return ring::errno_error(fmt::format("read scenario file \"{}\"", path), errno == 0 ? EIO : errno,
-                             "name a readable TOML file or a scenario of `ringside list scenarios`");
-  }
-  return text.str();
+  // One byte more than may be: st_size says nothing of files that the kernel makes up.
+  std::string text(most_bytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!file.is_open() || file.bad()) return ring::errno_error(attempt, errno == 0 ? EIO : errno, remedy);
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.empty()) return ring::error(attempt, "it is empty", remedy);
+  if (text.size() > most_bytes) return ring::error(attempt, "it is larger than 1 MiB", remedy);
+  return text;
 }
 
 }  // namespace

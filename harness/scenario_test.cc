@@ -2,7 +2,10 @@
 #include "harness/scenario.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "harness/workload.h"
@@ -155,6 +158,56 @@ TEST(Scenario, AMissingFileIsNamedWithItsErrno) {
   auto scenario = find_scenario("./no/such.toml");
   ASSERT_FALSE(scenario);
   EXPECT_EQ(scenario.error().code, ENOENT);
+}
+
+TEST(Scenario, AKernelThatTheModelCannotBeIsRefused) {
+  const auto with = [](const std::string& kernel) {
+    return error_of("name = \"x\"\nrings = [\"ringbuf\"]\n[ring]\nkernel = \"" + kernel + "\"\n[[source]]\n");
+  };
+  const std::string remedy = "; write a release from 5.8 to 7.3, such as \"6.12\" or \"6.12.118\"";
+  EXPECT_EQ(with("abc"), "x.toml:4: key \"ring.kernel\": is \"abc\", no version of a kernel" + remedy);
+  for (const char* unknown : {"5.7.19", "7.4", "2.6", "99.0"}) {
+    EXPECT_EQ(with(unknown), "x.toml:4: key \"ring.kernel\": is \"" + std::string(unknown) +
+                                 "\", which the model does not know" + remedy);
+  }
+  for (const char* known : {"5.8", "5.8.0", "6.12.118", "7.3", "7.3.1"}) EXPECT_EQ(with(known), "") << known;
+}
+
+TEST(Scenario, AnEmptyListOfRingsIsToldFromAMissingOne) {
+  EXPECT_EQ(error_of("name = \"x\"\nrings = []\n[[source]]\n"),
+            "x.toml:2: key \"rings\": is empty; name \"ringbuf\", \"perf\" or both");
+  EXPECT_NE(error_of("name = \"x\"\n[[source]]\n").find("\"rings\": is missing"), std::string::npos);
+}
+
+/// Why the file at that path is no scenario.
+std::string reason_of(const std::string& path) {
+  const auto scenario = load_scenario(path);
+  if (scenario) return "it was read";
+  EXPECT_NE(scenario.error().attempt.find(path), std::string::npos) << scenario.error();
+  return scenario.error().reason;
+}
+
+TEST(Scenario, WhatIsNoFileIsRefusedBeforeItIsRead) {
+  // /dev/zero never ends, and a FIFO without a writer never begins.
+  EXPECT_EQ(reason_of("/dev/zero"), "it is a device");
+  EXPECT_EQ(reason_of("/proc/self"), "it is a directory");
+  const std::string fifo = testing::TempDir() + "ringside_scenario_test.fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_EQ(reason_of(fifo), "it is a FIFO");
+  std::filesystem::remove(fifo);
+}
+
+TEST(Scenario, AFileThatIsEmptyOrTooLargeIsRefused) {
+  const std::string path = testing::TempDir() + "ringside_scenario_test.toml";
+  std::ofstream(path, std::ios::trunc).flush();
+  EXPECT_EQ(reason_of(path), "it is empty");
+  std::string text{good};
+  text += "#" + std::string((1u << 20) - text.size() - 1, 'x');
+  std::ofstream(path, std::ios::trunc) << text;
+  EXPECT_EQ(reason_of(path), "it was read");  // 1 MiB
+  std::ofstream(path, std::ios::trunc) << text << 'x';
+  EXPECT_EQ(reason_of(path), "it is larger than 1 MiB");
+  std::filesystem::remove(path);
 }
 
 // The wrap scenario promises that records cross the ring's end at every 8-byte offset. In a BPF ring every record that

@@ -30,6 +30,8 @@ constexpr std::uint64_t idle_rounds_stepped = 64;
 constexpr std::uint64_t idle_rounds_free = 100'000;
 // Timeouts within one call of the consumer's, after the producers have ended, that count as sleeping for ever.
 constexpr std::uint64_t most_timeouts = 1000;
+// Deliveries beyond all that can be after which a consumer will not come to an end by itself.
+constexpr std::uint64_t most_excess = 100'000;
 // Yields within one call after which it is said to spin for ever.
 constexpr std::uint64_t most_yields = 1'000'000;
 
@@ -73,7 +75,8 @@ class Session {
   // The application's side: what calls the consumer.
   bool open();
   void read_until_over();
-  std::int64_t drain(std::uint64_t most);
+  void draw_bounds();
+  std::int64_t drain();
   int wait();
   void after_timeout(std::int64_t deadline);
   void release_down_to(std::size_t keep);
@@ -86,6 +89,7 @@ class Session {
 
   // The host's side: what the consumer calls.
   int deliver(const ringside_record& record);
+  void check_ring(const ringside_record& record, const ring::RecordReading& reading);
   void lost(std::uint32_t ring, std::uint64_t count);
   int host_wait(std::span<ringside_ready> ready, int fd, std::int64_t timeout_ns);
   std::int64_t host_now();
@@ -107,6 +111,7 @@ class Session {
   bool any_at_head(AtHead what) const;
   std::vector<RingPositions> all_positions() const;
   void check_positions();
+  void check_held();
   void accuse(DefectKind kind, std::uint32_t ring, std::string detail, std::uint64_t count = 1);
   /// Nothing more is to be read: the run has come to its end, or the world has failed.
   bool over() const { return over_ || pace_.fault().has_value(); }
@@ -128,6 +133,7 @@ class Session {
   struct HeldView {
     ringside_record record;
     ring::RecordReading reading;
+    std::optional<std::uint64_t> position;  // of a view into the ring, until it is known to have been passed
   };
   std::vector<HeldView> held_;
   std::vector<std::uint64_t> left_;  // per source, when the consumer was closed
@@ -135,9 +141,11 @@ class Session {
   Resources kept_;  // what open took and close has not given back
   bool over_ = false;
   std::uint64_t allowed_ = 0;    // records that the call under way may deliver
+  std::uint64_t stop_at_ = 0;    // the record at which deliver says stop; above allowed_: never
   std::uint64_t delivered_ = 0;  // records that it has delivered
   std::uint64_t yields_ = 0;
   std::uint64_t timeouts_ = 0;
+  bool injected_ = false;  // a fault of the scenario's ended a wait within the call
   std::uint64_t waits_ = 0;
   std::uint64_t idle_rounds_ = 0;
   std::vector<std::uint64_t> idle_positions_;  // of the consumer, when the idle rounds began
@@ -156,12 +164,14 @@ void Session::enter(const char* call) {
   delivered_ = 0;
   yields_ = 0;
   timeouts_ = 0;
+  injected_ = false;
 }
 
 void Session::leave() {
   options_.heartbeat->beats.fetch_add(1, std::memory_order_relaxed);
   options_.heartbeat->inside.store("between calls", std::memory_order_relaxed);
   check_positions();
+  check_held();
 }
 
 void Session::check_positions() {
@@ -202,7 +212,8 @@ void Session::idle_round() {
                          busy ? " while a BUSY record lay at the head" : ""));
     }
   }
-  const bool moved = stepped_ ? pace_.advance() : world_.producers_running();
+  // In free drive, producers that find the ring full for as long wait for this consumer, and would for ever.
+  const bool moved = stepped_ && pace_.advance();
   if (!moved && idle_rounds_ >= 2 * limit) over_ = true;
 }
 
@@ -220,21 +231,53 @@ int Session::deliver(const ringside_record& record) {
     accuse(DefectKind::protocol, 0, fmt::format("delivered from ring {} of {}", record.ring, world_.ring_count()));
     return 1;
   }
-  if (++delivered_ == allowed_ + 1) {
+  ++delivered_;
+  if (delivered_ == allowed_ + 1) {
     accuse(DefectKind::unbounded_drain, record.ring, fmt::format("one drain went on after {} records", allowed_));
+  } else if (delivered_ == stop_at_ + 1) {
+    accuse(DefectKind::unbounded_drain, record.ring,
+           fmt::format("one drain went on after deliver said stop at record {} (case B6)", stop_at_));
   }
-  if (delivered_ > allowed_ + idle_rounds_free) abandon();
+  if (delivered_ > allowed_ + most_excess) abandon();
+  if (judge_.deliveries() > 2 * options_.planned + most_excess) {
+    accuse(DefectKind::phantom, record.ring,
+           fmt::format("{} deliveries of at most {} records, and no end", judge_.deliveries(), options_.planned));
+    abandon();
+  }
   auto wrong = views_.check(record);
   const bool readable = !wrong || wrong->kind == DefectKind::use_after_release;
   if (wrong) judge_.accuse(std::move(*wrong));
   if (readable) {
     const std::span bytes(static_cast<const std::byte*>(record.data), record.size);
     const auto reading = judge_.deliver(record.ring, bytes);
-    if (record.token != 0) held_.push_back({record, reading});
+    check_ring(record, reading);
+    if (record.token != 0) held_.push_back({record, reading, views_.position_of(record)});
   }
   pace_.turn();
   pace_.work();
-  return delivered_ >= allowed_ ? 1 : 0;
+  return delivered_ >= stop_at_ ? 1 : 0;
+}
+
+/// A record's source says which ring it was written to.
+void Session::check_ring(const ringside_record& record, const ring::RecordReading& reading) {
+  if (reading.kind != ring::RecordReading::Kind::proven || reading.identity.source >= world_.source_count()) return;
+  const std::uint32_t ring = world_.ring_of(reading.identity.source);
+  if (ring == record.ring) return;
+  accuse(DefectKind::protocol, record.ring,
+         fmt::format("a record of ring {} was delivered as one of ring {}", ring, record.ring));
+}
+
+/// A view that is held keeps its space: no position may pass it.
+void Session::check_held() {
+  for (HeldView& view : held_) {
+    if (!view.position) continue;
+    const std::uint64_t consumer = world_.positions(view.record.ring).consumer;
+    if (static_cast<std::int64_t>(consumer - *view.position) <= 0) continue;
+    accuse(
+        DefectKind::use_after_release, view.record.ring,
+        fmt::format("consumer position {} passed a view at {} that is still held (case G1)", consumer, *view.position));
+    view.position.reset();
+  }
 }
 
 void Session::lost(std::uint32_t ring, std::uint64_t count) {
@@ -292,7 +335,10 @@ int Session::host_wait(std::span<ringside_ready> ready, int fd, std::int64_t tim
   check_positions();
   pace_.turn();
   if (over()) return -ECANCELED;
-  if (const auto fault = injected_fault(ready, fd)) return *fault;
+  if (const auto fault = injected_fault(ready, fd)) {
+    injected_ = true;
+    return *fault;
+  }
   const std::int64_t deadline = timeout_ns < 0 ? -1 : pace_.now_ns() + timeout_ns;
   return stepped_ ? wait_stepped(ready, fd, deadline) : wait_free(ready, fd, deadline);
 }
@@ -371,10 +417,23 @@ bool Session::open() {
   return false;
 }
 
-std::int64_t Session::drain(std::uint64_t most) {
-  allowed_ = most;
+/// Draws what this drain may deliver, and where deliver says stop: at that bound, before it, or never, so that a
+/// consumer must keep both rules by themselves.
+void Session::draw_bounds() {
+  allowed_ = scenario_.consumer.max_records;
+  stop_at_ = allowed_;
+  if (!stepped_) return;
+  if (pace_.random().chance(25)) allowed_ = 1 + pace_.random().below(std::min<std::uint64_t>(allowed_, 8));
+  const std::uint64_t mode = pace_.random().below(3);
+  stop_at_ = mode == 0   ? allowed_
+             : mode == 1 ? 1 + pace_.random().below(std::min<std::uint64_t>(allowed_, 8))
+                         : UINT64_MAX;
+}
+
+std::int64_t Session::drain() {
+  draw_bounds();
   enter("drain");
-  const std::int64_t count = consumer_.drain(state_, most);
+  const std::int64_t count = consumer_.drain(state_, allowed_);
   leave();
   if (count < 0) {
     accuse(DefectKind::protocol, 0, fmt::format("drain failed with {}", ring::errno_name(static_cast<int>(-count))));
@@ -410,6 +469,7 @@ int Session::wait() {
   const auto before = views_.consumer_positions();
   const std::int64_t deadline = pace_.now_ns() + scenario_.consumer.timeout_ns;
   allowed_ = scenario_.consumer.max_records;
+  stop_at_ = allowed_;
   enter("wait");
   const int result = consumer_.wait(state_, scenario_.consumer.timeout_ns);
   leave();
@@ -460,21 +520,22 @@ void Session::release_down_to(std::size_t keep) {
 
 void Session::read_until_over() {
   while (!over()) {
-    const std::int64_t count = drain(scenario_.consumer.max_records);
+    const std::int64_t count = drain();
     if (count > 0) idle_rounds_ = 0;
     release_down_to(count > 0 ? scenario_.consumer.hold_views : 0);
     if (count != 0) continue;
     pace_.turn();
     if (over()) return;
     const int told = wait();
-    if (told == RINGSIDE_WAIT_READY && delivered_ == 0) idle_round();
+    if (told == RINGSIDE_WAIT_READY && delivered_ == 0 && !injected_) idle_round();
+    if (injected_ && stepped_) pace_.advance();
   }
 }
 
 /// The producers have ended: what is left must come out by drains alone.
 void Session::drain_rest() {
   for (int empty = 0; empty < 2;) {
-    const std::int64_t count = drain(scenario_.consumer.max_records);
+    const std::int64_t count = drain();
     if (count < 0) return;
     release_down_to(0);
     empty = count == 0 ? empty + 1 : 0;
@@ -507,11 +568,12 @@ ring::Verdict Session::finish() {
   if (total > 0) accuse(DefectKind::lost, 0, "committed records stay in the ring though drain finds none", total);
   for (auto& sentence : world_.not_observable()) judge_.not_observable(std::move(sentence));
   ring::Verdict verdict = judge_.finish(world_.ledger(), left_);
-  if ((consumer_.claims & RINGSIDE_CLAIM_REPORTS_LOSS) == 0) unclaimed_loss_becomes_note(verdict);
+  const bool claims_losses = (consumer_.claims & RINGSIDE_CLAIM_REPORTS_LOSS) != 0;
+  if (!claims_losses && verdict.accounting.reported_lost == 0) unclaimed_loss_becomes_note(verdict);
   return verdict;
 }
 
-/// A consumer that does not claim to report losses is not convicted of miscounting them; it is said all the same.
+/// A consumer that neither claims to report losses nor reports any is not convicted of it; it is said all the same.
 void Session::unclaimed_loss_becomes_note(ring::Verdict& verdict) {
   const auto loss = std::find_if(verdict.defects.begin(), verdict.defects.end(),
                                  [](const Defect& defect) { return defect.kind == DefectKind::loss_miscounted; });

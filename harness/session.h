@@ -30,6 +30,7 @@ struct SessionOptions {
   ring::RingKind kind = ring::RingKind::ringbuf;
   std::uint64_t seed = 0;
   std::uint64_t most_records = 0;  ///< the most numbered records that any one source may commit
+  std::uint64_t planned = 0;       ///< records of all sources together, discarded and nested ones included
   Heartbeat* heartbeat = nullptr;  ///< never null
   /// Takes the verdict of a session whose consumer will not come back from a call by itself; must not return.
   std::function<void(const ring::Verdict&)> abandon;

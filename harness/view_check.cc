@@ -15,6 +15,20 @@ using ring::DefectKind;
 /// Positions are free-running 64-bit counts: which of two is behind is a matter of their signed difference.
 bool is_behind(std::uint64_t a, std::uint64_t b) { return static_cast<std::int64_t>(a - b) < 0; }
 
+std::uint64_t mapped_bytes(const ringside_ring& ring) {
+  return ring.kind == RINGSIDE_RINGBUF ? 2 * ring.data_size : ring.data_size;
+}
+
+/// Of the record's first byte from the start of the data; at or above mapped_bytes for memory that is not the ring's.
+std::uint64_t offset_in(const ringside_ring& ring, const ringside_record& record) {
+  return static_cast<std::uint64_t>(static_cast<const char*>(record.data) - static_cast<const char*>(ring.data));
+}
+
+/// The first position at or after `position` that has that offset.
+std::uint64_t first_from(std::uint64_t position, std::uint64_t offset, const ringside_ring& ring) {
+  return position + ((offset - position) & (ring.data_size - 1));
+}
+
 Defect defect(DefectKind kind, std::uint32_t ring, std::string detail) {
   return {.kind = kind, .ring = ring, .detail = std::move(detail)};
 }
@@ -43,9 +57,8 @@ std::optional<Defect> ViewCheck::check(const ringside_record& record) {
     return defect(DefectKind::out_of_bounds, record.ring,
                   fmt::format("a record of {} bytes from a ring of {}", record.size, ring.data_size));
   }
-  const std::uint64_t mapped = ring.kind == RINGSIDE_RINGBUF ? 2 * ring.data_size : ring.data_size;
-  const auto offset =
-      static_cast<std::uint64_t>(static_cast<const char*>(record.data) - static_cast<const char*>(ring.data));
+  const std::uint64_t mapped = mapped_bytes(ring);
+  const std::uint64_t offset = offset_in(ring, record);
   if (offset >= mapped || record.size == 0) return std::nullopt;
   if (record.size > mapped - offset) {
     return defect(DefectKind::out_of_bounds, record.ring,
@@ -53,8 +66,7 @@ std::optional<Defect> ViewCheck::check(const ringside_record& record) {
   }
   Seen& entry = seen(record.ring);
   const std::uint64_t consumer = world_.positions(record.ring).consumer;
-  // The view's position: the first at or after the consumer's with that offset.
-  const std::uint64_t position = consumer + ((offset - consumer) & (ring.data_size - 1));
+  const std::uint64_t position = first_from(consumer, offset, ring);
   const std::uint64_t end = position + record.size;
   if (is_behind(entry.producer, end)) entry.producer = world_.positions(record.ring).producer;
   if (!is_behind(entry.producer, end)) return std::nullopt;
@@ -68,6 +80,13 @@ std::optional<Defect> ViewCheck::check(const ringside_record& record) {
   return defect(DefectKind::out_of_bounds, record.ring,
                 fmt::format("a view of {} bytes at position {} ends {} bytes behind what is published", record.size,
                             position, end - entry.producer));
+}
+
+std::optional<std::uint64_t> ViewCheck::position_of(const ringside_record& record) const {
+  const ringside_ring& ring = world_.ring(record.ring);
+  const std::uint64_t offset = offset_in(ring, record);
+  if (offset >= mapped_bytes(ring)) return std::nullopt;
+  return first_from(world_.positions(record.ring).consumer, offset, ring);
 }
 
 std::optional<Defect> ViewCheck::check_positions() {

@@ -25,6 +25,9 @@ class ViewCheck {
   /// use_after_release: the bytes may still be read. Any other defect: they must not be.
   std::optional<ring::Defect> check(const ringside_record& record);
 
+  /// The ring position of a view's first byte, or nothing for a record outside the ring's memory.
+  std::optional<std::uint64_t> position_of(const ringside_record& record) const;
+
   /// The positions of every ring against what they were: position_regressed or position_overrun.
   std::optional<ring::Defect> check_positions();
 

@@ -47,6 +47,7 @@ class HandWorld final : public World {
   ring::ProducerLedger ledger() const override { return {}; }
   std::uint64_t reserved_so_far(std::uint32_t) const override { return 0; }
   std::uint32_t source_count() const override { return 1; }
+  std::uint32_t ring_of(std::uint32_t) const override { return 0; }
   std::vector<std::uint64_t> left() const override { return {}; }
   ring::Result<void> flush_losses() override { return {}; }
   std::vector<std::string> not_observable() const override { return {}; }

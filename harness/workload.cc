@@ -115,6 +115,8 @@ Workload::Workload(const Scenario& scenario, ring::RingKind kind, std::uint64_t 
     cpu_of_.push_back(plan.cpu);
     records_of_.push_back(own);
     most_records_ = std::max({most_records_, own, own * plan.nested});
+    const std::uint64_t discarded = plan.discard_every == 0 ? 0 : own / plan.discard_every * plan.discard_run;
+    planned_records_ += own * (1 + plan.nested) + discarded;
     if (plan.nested > 0) {
       nested_cpus.push_back(plan.cpu);
       ++nested;

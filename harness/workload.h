@@ -78,6 +78,8 @@ class Workload {
   std::uint64_t records_of(std::size_t source) const { return records_of_[source]; }
   /// The most numbered records that any one source may commit.
   std::uint64_t most_records() const { return most_records_; }
+  /// Records of all sources together, discarded and nested ones included.
+  std::uint64_t planned_records() const { return planned_records_; }
   bool done() const;
 
  private:
@@ -86,6 +88,7 @@ class Workload {
   std::vector<std::uint64_t> records_of_;
   std::uint32_t source_count_ = 0;
   std::uint64_t most_records_ = 0;
+  std::uint64_t planned_records_ = 0;
 };
 
 /// The largest payload of one record in a ring of that kind and size, in bytes.

@@ -89,6 +89,8 @@ class World {
 
   /// Source ids are below this: the workload's, then one closing source a ring.
   virtual std::uint32_t source_count() const = 0;
+  /// The ring that the source writes to.
+  virtual std::uint32_t ring_of(std::uint32_t source) const = 0;
   /// One more record a perf ring, by its closing source, after all was drained: only with a record that fits does the
   /// kernel tell the losses before it [2.7]. Called once, in both drives, when the producers have ended.
   virtual ring::Result<void> flush_losses() = 0;
