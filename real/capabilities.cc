@@ -171,7 +171,7 @@ std::vector<Capability> capabilities() {
       named("userfaultfd", "to hold a record BUSY", false, userfault()),
       named("btf", "the kernel's own types", false, btf()),
       named("bpffs", "to hand a ring to another process by a pin", false, bpffs()),
-      named("memlock", "lock limit", false, memlock()),
+      named("memlock", "to lock the memory of maps (before kernel 5.11) and of perf rings", false, memlock()),
   };
 }
 
