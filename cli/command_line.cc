@@ -54,7 +54,9 @@ struct Flags {
   Flag plugin{"--plugin", "a shared object with a consumer (ring/consumer.h) to check", "FILE"};
   Flag records{"--records", "records of each run, such as 5000, 64K or 100M; default: as the scenario says", "N"};
   Flag seed{"--seed", "every choice is drawn from it, decimal or 0x; default: a new one", "S"};
-  Flag hang_timeout{"--hang-timeout", "a call without progress for so long is a hang, such as 500ms or 10s", "TIME"};
+  Flag hang_timeout{"--hang-timeout",
+                    "a call without progress for so long is a hang, such as 500ms or 10s; a bare number is seconds",
+                    "TIME"};
   Flag format{"--format", "table, json or junit; default: table", "FORMAT"};
   Flag output{"--output", "write the report to this file, all at once; default: standard output", "FILE"};
   Flag quiet{"--quiet", "no progress and no remarks on standard error", ""};
@@ -92,15 +94,28 @@ tl::unexpected<ring::Error> usage(const Flag& flag, const BadValue& value) {
   return usage("read " + flag.origin, value.reason, value.remedy);
 }
 
+/// Some flags mean less, or something else, to some commands.
+std::string description_of(const std::string& command, const Flag& flag) {
+  if (command == "mutants" && flag.name == "--consumer") {
+    return "only these, see `ringside list mutants`; default: every mutant";
+  }
+  if ((command == "list" || command == "doctor") && flag.name == "--format") return "table or json; default: table";
+  return flag.description;
+}
+
 void add_flag(CLI::App& command, Flag& flag) {
-  const std::string description = fmt::format("{} [{}]", flag.description, variable_of(flag.name));
+  const std::string description =
+      fmt::format("{} [{}]", description_of(command.get_name(), flag), variable_of(flag.name));
   if (flag.value_name.empty()) {
-    command.add_flag(
-        flag.name, [&flag](std::int64_t times) { flag.values.assign(times > 0 ? 1 : 0, "1"); }, description);
+    // Without a target: CLI11 would read the value of `--quiet=maybe` by rules of its own. See take_switch().
+    command.add_flag(flag.name, description);
     return;
   }
   // Every flag takes a list, so that one said twice can be told as that.
-  command.add_option(flag.name, flag.values, description)->type_name(flag.value_name)->allow_extra_args(flag.many);
+  CLI::Option* const option = command.add_option(flag.name, flag.values, description);
+  option->type_name(flag.value_name)->allow_extra_args(flag.many);
+  // For a list CLI11 writes "NAME ...", which is right only where several may be named.
+  if (!flag.many) option->option_text(flag.value_name);
 }
 
 std::unique_ptr<CLI::App> make_app(Flags& flags, std::string& topic, bool& version_asked) {
@@ -170,6 +185,12 @@ ring::Result<void> check_values(const Flag& flag) {
   if (std::any_of(flag.values.begin(), flag.values.end(), is_flag)) return no_value(flag.name);
   if (!flag.many && flag.values.size() > 1) return usage("read " + flag.name, "it was given twice", "give it once");
   return {};
+}
+
+/// What the line said to a switch: "true" for `--quiet`, the value for `--quiet=VALUE`; the last one counts.
+void take_switch(const CLI::App& command, Flag& flag) {
+  const Texts& said = command.get_option(flag.name)->results();
+  if (!said.empty()) flag.values = {said.back()};
 }
 
 void read_environment(Flag& flag, Environment environment) {
@@ -263,6 +284,7 @@ ring::Result<Invocation> read_command(const CLI::App& command, Flags& flags, Env
   if (!command.remaining().empty()) return leftover_error(command.remaining().front(), name, flags);
   const std::vector<Flag*> own = flags.of(name);
   for (Flag* flag : own) {
+    if (flag->value_name.empty()) take_switch(command, *flag);
     if (const ring::Result<void> said = check_values(*flag); !said) return tl::unexpected(said.error());
     read_environment(*flag, environment);
   }

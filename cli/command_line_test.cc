@@ -122,6 +122,16 @@ TEST_F(CommandLine, NamesTheVariableThatIsWrong) {
             "read RINGSIDE_SEED: \"seven\" is no seed; write a number of 64 bits, such as 42 or 0x9f3a");
 }
 
+TEST_F(CommandLine, ReadsTheValueOfASwitchAsItsVariable) {
+  EXPECT_TRUE(read({"check", "--quiet"}).quiet);
+  EXPECT_TRUE(read({"check", "--quiet", "--quiet"}).quiet);
+  EXPECT_TRUE(read({"check", "--quiet=yes"}).quiet);
+  EXPECT_FALSE(read({"check", "--quiet=0"}).quiet);
+  EXPECT_EQ(complaint({"check", "--quiet=banana"}), "read --quiet: \"banana\" is neither on nor off; write 1 or 0");
+  variables = {{"RINGSIDE_QUIET", "banana"}};
+  EXPECT_EQ(complaint({"check"}), "read RINGSIDE_QUIET: \"banana\" is neither on nor off; write 1 or 0");
+}
+
 TEST_F(CommandLine, ReadsTheTopicOfAListEvenWhenItIsAlsoACommand) {
   EXPECT_EQ(read({"list", "mutants"}).topic, "mutants");
   EXPECT_EQ(read({"list"}).topic, "");
@@ -131,6 +141,27 @@ TEST_F(CommandLine, PrintsHelpAndVersion) {
   EXPECT_NE(read({"--help"}).text.find("Exit status"), std::string::npos);
   EXPECT_NE(read({"check", "--help"}).text.find("RINGSIDE_HANG_TIMEOUT"), std::string::npos);
   EXPECT_TRUE(read({"--version"}).text.starts_with("ringside "));
+}
+
+TEST_F(CommandLine, TheHelpOfACommandOffersWhatItTakes) {
+  const auto help = [](const char* command) { return read({command, "--help"}).text; };
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  EXPECT_TRUE(has(help("check"), "every strategy"));
+  EXPECT_TRUE(has(help("mutants"), "every mutant"));
+  EXPECT_FALSE(has(help("mutants"), "every strategy"));
+  EXPECT_TRUE(has(help("mutants"), "junit"));
+  EXPECT_FALSE(has(help("list"), "junit"));
+  EXPECT_FALSE(has(help("doctor"), "junit"));
+  EXPECT_TRUE(has(help("check"), "a bare number is seconds"));
+}
+
+TEST_F(CommandLine, TheHelpMarksOnlyFlagsThatTakeSeveralValues) {
+  const std::string text = read({"check", "--help"}).text;
+  EXPECT_NE(text.find("--consumer NAME ..."), std::string::npos) << text;
+  for (const char* once : {"--plugin FILE", "--seed S", "--output FILE"}) {
+    EXPECT_NE(text.find(once), std::string::npos) << text;
+    EXPECT_EQ(text.find(std::string(once) + " ..."), std::string::npos) << text;
+  }
 }
 
 TEST_F(CommandLine, OffersTheNearestFlag) {

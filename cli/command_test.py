@@ -74,7 +74,10 @@ class WrongUsage(Case):
                 (["check", "--seed", "0xsee"], "0x9f3a"),
                 (["check", "--seed"], "it has no value"),
                 (["check", "--seed", "1", "--seed", "2"], "given twice"),
+                (["check", "--records", "1001G"], "10^12"),
                 (["check", "--hang-timeout", "soon"], "500ms"),
+                (["check", "--quiet=banana"], "neither on nor off"),
+                (["check", "--scenario", "/dev/zero"], "it is a device"),
                 (["check", "--format", "yaml"], "valid: table, json, junit"),
                 (["check", "--output", "/no/such/directory/report"], "make the directory"),
                 (["check", "--output", "/"], "directory"),
@@ -108,7 +111,9 @@ class WrongUsage(Case):
         self.assert_refused(ringside("check", "--scenario", path), 2, "ring.size is 5000", "power of two")
 
     def test_a_plugin_that_breaks_the_contract_is_refused_with_its_file(self):
-        for fault, part in [("abi", "abi_version"), ("function", "drain is NULL"), ("entry", "does not export")]:
+        for fault, part in [("abi", "abi_version"), ("function", "drain is NULL"), ("entry", "does not export"),
+                            ("exit", "its entry ended with exit status 0"), ("abort", "its entry ended with SIGABRT"),
+                            ("constructor", "loading it ended with exit status 3")]:
             with self.subTest(fault=fault):
                 path = str(PLUGINS / f"libplugin_{fault}.so")
                 self.assert_refused(ringside("check", "--plugin", path), 2, path, part)

@@ -56,10 +56,14 @@ tl::unexpected<BadValue> unknown_name(std::string_view text, std::span<const std
 }  // namespace
 
 Value<std::uint64_t> parse_count(std::string_view text) {
+  // As many as a scenario's file may ask for.
+  constexpr std::uint64_t most = 1'000'000'000'000;
   const std::uint64_t multiplier = text.empty() ? 1 : multiplier_of(text.back());
   const std::string_view digits = multiplier == 1 ? text : text.substr(0, text.size() - 1);
   const std::optional<std::uint64_t> count = product(whole_number(digits, 10), multiplier);
-  if (!count || *count == 0) return bad(text, "is no count", "write a number from 1, such as 5000, 64K, 100M or 2G");
+  if (!count || *count == 0 || *count > most) {
+    return bad(text, "is no count", "write a number from 1 to 1000G (10^12), such as 5000, 64K, 100M or 2G");
+  }
   return *count;
 }
 

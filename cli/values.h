@@ -27,7 +27,7 @@ struct BadValue {
 template <class T>
 using Value = tl::expected<T, BadValue>;
 
-/// `100`, `64K`, `100M`, `2G`: decimal digits and a decimal multiplier (K = 1000, either case); 1 to 2^64-1.
+/// `100`, `64K`, `100M`, `2G`: decimal digits and a decimal multiplier (K = 1000, either case); 1 to 10^12.
 Value<std::uint64_t> parse_count(std::string_view text);
 
 /// Decimal, or hexadecimal after `0x`; 0 to 2^64-1.

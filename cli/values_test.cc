@@ -21,11 +21,15 @@ TEST(Count, KnowsDecimalSuffixes) {
 }
 
 TEST(Count, TakesTheLargestNumberAndNotOneMore) {
-  EXPECT_EQ(parse_count("18446744073709551615"), UINT64_MAX);
-  EXPECT_EQ(reason(parse_count("18446744073709551616")), "\"18446744073709551616\" is no count");
-  // 2^64 / 10^9 is 18446744073.7.
-  EXPECT_TRUE(parse_count("18446744073G").has_value());
-  EXPECT_FALSE(parse_count("18446744074G").has_value());
+  EXPECT_EQ(parse_count("1000000000000"), 1'000'000'000'000u);
+  EXPECT_EQ(parse_count("1000G"), 1'000'000'000'000u);
+  EXPECT_EQ(parse_count("1000000000001").error(),
+            (BadValue{"\"1000000000001\" is no count",
+                      "write a number from 1 to 1000G (10^12), such as 5000, 64K, 100M or 2G"}));
+  // 2^64 / 10^9 is 18446744073.7: the product of the second does not fit into 64 bits.
+  for (const char* text : {"1001G", "18446744074G", "18446744073709551615", "18446744073709551616"}) {
+    EXPECT_FALSE(parse_count(text).has_value()) << text;
+  }
 }
 
 TEST(Count, RefusesWhatIsNoCount) {
