@@ -348,6 +348,36 @@ TEST(Rogue, AnExitWithStatus0IsACrashToo) {
   expect_only(DefectKind::crash, "exit status 0 in drain", run(consumer));
 }
 
+// A consumer is not to blame for wake-ups for nothing that the scenario itself makes, however many.
+TEST(Rogue, TheHonestOneIsCleanWhenEveryWaitIsDisturbed) {
+  for (const char* fault : {"eintr_every", "spurious_every", "hangup_every"}) {
+    auto scenario = parse_scenario(std::string("name = \"disturbed\"\nrings = [\"ringbuf\"]\n[ring]\nsize = 4096\n"
+                                               "[[source]]\nrecords = 200\ninterval_ns = 100000\n[faults]\n") +
+                                       fault + " = 1\n",
+                                   "disturbed.toml");
+    ASSERT_TRUE(scenario) << scenario.error();
+    const RunResult result = run(honest(), *scenario);
+    EXPECT_EQ(result.outcome, Outcome::clean) << fault << result.reason << result.verdict;
+  }
+}
+
+/// Waits without a deadline, but in slices of a millisecond.
+TEST(Rogue, AWaitInSlicesIsClean) {
+  ringside_consumer consumer = rogue("slices");
+  consumer.trigger = RINGSIDE_EDGE;
+  consumer.wait = [](void*, std::int64_t) {
+    for (;;) {
+      ringside_ready ready{};
+      const int woken = opened_host->wait(opened_host->context, &ready, 1, 1'000'000);
+      if (woken != 0) return woken > 0 ? RINGSIDE_WAIT_READY : woken;
+    }
+  };
+  const auto scenario = find_scenario("faults");
+  ASSERT_TRUE(scenario);
+  const RunResult result = run(consumer, *scenario);
+  EXPECT_EQ(result.outcome, Outcome::clean) << result.reason << result.verdict;
+}
+
 TEST(Rogue, ADescriptorLeftOpenIsALeak) {
   ringside_consumer consumer = rogue("leaks");
   consumer.close = [](void* state) {

@@ -30,6 +30,8 @@ constexpr std::uint64_t idle_rounds_stepped = 64;
 constexpr std::uint64_t idle_rounds_free = 100'000;
 // Timeouts within one call of the consumer's, after the producers have ended, that count as sleeping for ever.
 constexpr std::uint64_t most_timeouts = 1000;
+// The most that a yield takes on the virtual clock: less than the slack of a deadline.
+constexpr std::int64_t yield_ns = 100'000;
 // Deliveries beyond all that can be after which a consumer will not come to an end by itself.
 constexpr std::uint64_t most_excess = 100'000;
 // Yields within one call after which it is said to spin for ever.
@@ -145,6 +147,7 @@ class Session {
   std::uint64_t delivered_ = 0;  // records that it has delivered
   std::uint64_t yields_ = 0;
   std::uint64_t timeouts_ = 0;
+  bool slept_ = false;     // the wait returned at its deadline or later
   bool injected_ = false;  // a fault of the scenario's ended a wait within the call
   std::uint64_t waits_ = 0;
   std::uint64_t idle_rounds_ = 0;
@@ -165,6 +168,7 @@ void Session::enter(const char* call) {
   yields_ = 0;
   timeouts_ = 0;
   injected_ = false;
+  slept_ = false;
 }
 
 void Session::leave() {
@@ -303,7 +307,7 @@ void Session::yield() {
     accuse(DefectKind::busy_spin, 0, fmt::format("one call yielded {} times without an end", yields_));
     abandon();
   }
-  if (stepped_) pace_.advance();
+  if (stepped_ && pace_.step() != Moved::stepped) pace_.skip_time(pace_.now_ns() + yield_ns);
 }
 
 int Session::adopt(const ringside_ring& ring) {
@@ -315,7 +319,9 @@ int Session::adopt(const ringside_ring& ring) {
   return error;
 }
 
+/// While producers run: after that, every wait is let alone so that the run comes to its end.
 std::optional<int> Session::injected_fault(std::span<ringside_ready> ready, int fd) {
+  if (pace_.producers_done()) return std::nullopt;
   const auto every = [this](std::uint64_t n) { return n > 0 && waits_ % n == 0; };
   if (every(scenario_.faults.eintr_every)) return -EINTR;
   if (every(scenario_.faults.spurious_every) && (fd >= 0 || !ready.empty())) {
@@ -483,6 +489,10 @@ int Session::wait() {
       accuse(DefectKind::early_timeout, 0, "a timeout told while committed records lay in the ring");
     }
     if (pace_.producers_done() && !committed_waits()) over_ = true;
+  } else if (result == RINGSIDE_WAIT_READY) {
+    // A wait that slept until its deadline and then says "look" is no spin, and at the end of a run it is the end.
+    slept_ = stepped_ && scenario_.consumer.timeout_ns >= 0 && pace_.now_ns() >= deadline;
+    if (slept_ && pace_.producers_done() && !committed_waits()) over_ = true;
   } else if (result == -ECANCELED) {
     accuse(DefectKind::protocol, 0, "wait told a cancelled run that was not");
     over_ = true;
@@ -527,7 +537,7 @@ void Session::read_until_over() {
     pace_.turn();
     if (over()) return;
     const int told = wait();
-    if (told == RINGSIDE_WAIT_READY && delivered_ == 0 && !injected_) idle_round();
+    if (told == RINGSIDE_WAIT_READY && delivered_ == 0 && !injected_ && !slept_) idle_round();
     if (injected_ && stepped_) pace_.advance();
   }
 }
