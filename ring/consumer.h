@@ -125,7 +125,10 @@ struct ringside_host {
   /* Nanoseconds on a monotonic clock: virtual in the stepped worlds. Use it for every deadline. */
   int64_t (*now_ns)(void* context);
 
-  /* Lets the others run. A consumer that looks at the same place again and again calls it between two looks. */
+  /*
+   * Lets the others run, and some time pass. A consumer that looks at the same place again and again calls it between
+   * two looks, and looks once more before it tells a timeout.
+   */
   void (*yield)(void* context);
 
   /* A consumer with RINGSIDE_OWNS_RINGS tells of each ring it opened, in open; consumer_page and data are mapped. */
