@@ -18,12 +18,9 @@
 #include "ring/defect.h"
 #include "ring/ledger.h"
 #include "ring/record.h"
+#include "ring/ring_kind.h"
 
 namespace ringside::ring {
-
-enum class RingKind : std::uint8_t { ringbuf = 1, perf = 2 };
-/// `ringbuf`, `perf`.
-std::string_view name_of(RingKind kind);
 
 /// Where every record of a run went: attempts = delivered + discarded + failed + malformed + left + missing.
 struct Accounting {

@@ -280,6 +280,7 @@ TEST(VerdictText, ShowsTheAccountThenEachDefect) {
 TEST(VerdictText, NamesTheRingKinds) {
   EXPECT_EQ(name_of(RingKind::ringbuf), "ringbuf");
   EXPECT_EQ(name_of(RingKind::perf), "perf");
+  EXPECT_EQ(name_of(RingKind::user_ringbuf), "user_ringbuf");
 }
 
 }  // namespace

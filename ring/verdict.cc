@@ -218,7 +218,17 @@ bool Verdict::has(DefectKind kind) const {
   return std::any_of(defects.begin(), defects.end(), [kind](const Defect& defect) { return defect.kind == kind; });
 }
 
-std::string_view name_of(RingKind kind) { return kind == RingKind::perf ? "perf" : "ringbuf"; }
+std::string_view name_of(RingKind kind) {
+  switch (kind) {
+    case RingKind::ringbuf:
+      return "ringbuf";
+    case RingKind::perf:
+      return "perf";
+    case RingKind::user_ringbuf:
+      return "user_ringbuf";
+  }
+  return "unknown";
+}
 
 std::ostream& operator<<(std::ostream& out, const Accounting& accounting) {
   return out << accounting.attempts << " attempts = " << accounting.delivered << " delivered + " << accounting.discarded

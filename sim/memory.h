@@ -13,6 +13,8 @@
 #include <cstring>
 #include <thread>
 
+#include "sim/rule.h"
+
 namespace ringside::sim {
 
 /// What one step of an operation came to.
@@ -86,6 +88,8 @@ struct PlainMemory {
   }
   /// Plain bytes into shared memory.
   static void write_bytes(void* to, const void* from, std::size_t size) { std::memcpy(to, from, size); }
+  /// Whether the model is to break that rule here.
+  static constexpr bool breaks(Rule) { return false; }
 
  private:
   static void pause() {
@@ -93,6 +97,12 @@ struct PlainMemory {
     __builtin_ia32_pause();
 #endif
   }
+};
+
+/// Memory of a model that breaks one rule on purpose: the rule set last on this thread (sim/rule.h).
+struct BrokenMemory : PlainMemory {
+  static bool breaks(Rule rule) { return rule == broken; }
+  static inline thread_local Rule broken = Rule::none;
 };
 
 }  // namespace ringside::sim
