@@ -30,29 +30,26 @@ std::uint64_t WaitQueue::wakeups() const {
 
 // The order of locks: a wait queue's, then the set's. So nothing here touches a wait queue under the set's lock.
 struct Epoll::Item : Waiter {
-  Item(Epoll& owner, PollSource& what, Trigger how, std::uint32_t name)
-      : epoll(&owner), source(&what), trigger(how), tag(name) {}
+  Item(Epoll& owner, PollSource& what, Trigger how, std::uint32_t name, std::uint32_t interest)
+      : epoll(&owner), source(&what), trigger(how), tag(name), reported_bits(interest | poll_err | poll_hup) {}
 
   void woken() override {
     const std::lock_guard guard(epoll->mutex_);
     epoll->announce(*this);
   }
 
+  // What the poll method says of the bits that the item reports.
+  std::uint32_t poll() const { return source->poll() & reported_bits; }
+
   Epoll* epoll;
   PollSource* source;
   Trigger trigger;
   std::uint32_t tag;
+  std::uint32_t reported_bits;  // what the item asked for, and those that are always reported
   bool on_ready_list = false;
 };
 
-namespace {
-
-// Bits that an item reports: what it asked for, and those that are always reported.
-constexpr std::uint32_t wanted_bits = poll_in | poll_err | poll_hup;
-
-}  // namespace
-
-Epoll::Epoll() = default;
+Epoll::Epoll(Rule broken) : broken_(broken) {}
 
 Epoll::~Epoll() {
   for (const auto& item : items_) item->source->wait_queue().remove(*item);
@@ -71,19 +68,20 @@ void Epoll::announce(Item& item) {
   announced_.notify_all();
 }
 
-ring::Result<void> Epoll::add(PollSource& source, Trigger trigger, std::uint32_t tag) {
+ring::Result<void> Epoll::add(PollSource& source, Trigger trigger, std::uint32_t tag, std::uint32_t interest) {
   Item* item = nullptr;
   {
     const std::lock_guard guard(mutex_);
     if (find(source) != nullptr) {
       return ring::errno_error("add ring " + std::to_string(tag) + " to the epoll set", EEXIST, "add it once");
     }
-    item = items_.emplace_back(std::make_unique<Item>(*this, source, trigger, tag)).get();
+    item = items_.emplace_back(std::make_unique<Item>(*this, source, trigger, tag, interest)).get();
   }
   // First on the queue, then polled: a wake-up in between is not missed.
   source.wait_queue().add(*item);
   const std::lock_guard guard(mutex_);
-  if ((source.poll() & wanted_bits) != 0) announce(*item);
+  const bool ready = item->poll() != 0;
+  if (ready && broken_ != Rule::epoll_add_polls) announce(*item);
   return {};
 }
 
@@ -92,7 +90,7 @@ ring::Result<void> Epoll::modify(PollSource& source, Trigger trigger) {
   Item* item = find(source);
   if (item == nullptr) return ring::errno_error("modify a ring of the epoll set", ENOENT, "add it first");
   item->trigger = trigger;
-  if ((source.poll() & wanted_bits) != 0) announce(*item);
+  if (item->poll() != 0) announce(*item);
   return {};
 }
 
@@ -121,10 +119,11 @@ std::size_t Epoll::collect(std::span<ringside_ready> ready) {
     Item* item = ready_list_.front();
     ready_list_.pop_front();
     item->on_ready_list = false;
-    const std::uint32_t events = item->source->poll() & wanted_bits;
-    if (events == 0) continue;
-    ready[count++] = {item->tag, events};
-    if (item->trigger == Trigger::level) {
+    const std::uint32_t events = item->poll();
+    if (events != 0) ready[count++] = {item->tag, events};
+    const bool stays = events != 0 ? item->trigger == Trigger::level && broken_ != Rule::epoll_level_again
+                                   : broken_ == Rule::epoll_polls_again;
+    if (stays) {
       item->on_ready_list = true;
       ready_list_.push_back(item);
     }

@@ -19,16 +19,21 @@
 
 #include "ring/consumer.h"
 #include "ring/result.h"
+#include "sim/rule.h"
 
 namespace ringside::sim {
 
 /// Poll bits as the kernel numbers them.
 inline constexpr std::uint32_t poll_in = 0x001;
+inline constexpr std::uint32_t poll_out = 0x004;
 inline constexpr std::uint32_t poll_err = 0x008;
 inline constexpr std::uint32_t poll_hup = 0x010;
 inline constexpr std::uint32_t poll_read_norm = 0x040;
-/// What both ring kinds report when they are readable: POLLIN | POLLRDNORM [4.1].
+inline constexpr std::uint32_t poll_write_norm = 0x100;
+/// What rings that the kernel fills report when they are readable: POLLIN | POLLRDNORM [4.1].
 inline constexpr std::uint32_t poll_readable = poll_in | poll_read_norm;
+/// What a ring that user space fills reports when it is writable: POLLOUT | POLLWRNORM [4.1].
+inline constexpr std::uint32_t poll_writable = poll_out | poll_write_norm;
 
 /// One that sleeps on a wait queue.
 class Waiter {
@@ -67,15 +72,16 @@ enum class Trigger : std::uint8_t { level = RINGSIDE_LEVEL, edge = RINGSIDE_EDGE
 /// One epoll set. Thread-safe. Sources must outlive it.
 class Epoll {
  public:
-  Epoll();
+  /// `broken`: one of the epoll_ rules, for a set that breaks it on purpose.
+  explicit Epoll(Rule broken = Rule::none);
   ~Epoll();
   Epoll(const Epoll&) = delete;
   Epoll& operator=(const Epoll&) = delete;
 
-  /// EPOLL_CTL_ADD for EPOLLIN. `tag` is what waits report as `ring`. Errors: EEXIST. Polls the source once: a pending
-  /// perf flag is taken, and lost [4.1].
-  ring::Result<void> add(PollSource& source, Trigger trigger, std::uint32_t tag);
-  /// EPOLL_CTL_MOD. Errors: ENOENT. Polls the source once, like add.
+  /// EPOLL_CTL_ADD for the bits of `interest` (EPOLLIN, EPOLLOUT); ERR and HUP are always reported. `tag` is what waits
+  /// report as `ring`. Errors: EEXIST. Polls the source once: a pending perf flag is taken, and lost [4.1].
+  ring::Result<void> add(PollSource& source, Trigger trigger, std::uint32_t tag, std::uint32_t interest = poll_in);
+  /// EPOLL_CTL_MOD of the trigger; the interest stays. Errors: ENOENT. Polls the source once, like add.
   ring::Result<void> modify(PollSource& source, Trigger trigger);
   /// EPOLL_CTL_DEL. Errors: ENOENT.
   ring::Result<void> remove(PollSource& source);
@@ -104,6 +110,7 @@ class Epoll {
   std::condition_variable announced_;
   std::list<std::unique_ptr<Item>> items_;
   std::deque<Item*> ready_list_;
+  Rule broken_;
   bool cancelled_ = false;
 };
 
