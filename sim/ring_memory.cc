@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <bit>
+#include <cassert>
 #include <cstring>
 #include <utility>
 
@@ -131,7 +132,7 @@ std::string describe(const Place& place) {
 
 // The file: consumer page, producer page, data. The kernel maps it as it lies, and the data once more behind it. The
 // user's range, in pages: 0 guard, 1 consumer, 2 guard, 3 producer, 4 data, 4 + n data again, 4 + 2n guard.
-Result<RingbufMemory> RingbufMemory::create(std::uint64_t data_size, UserMapping mapping) {
+Result<RingbufMemory> RingbufMemory::create(std::uint64_t data_size, UserMapping mapping, UserRole role) {
   if (!is_pages_of_two(data_size) || data_size > (std::uint64_t{1} << 31)) {
     return ring::errno_error("create a BPF ring buffer of " + std::to_string(data_size) + " bytes", EINVAL,
                              "use a power of two that is a multiple of the page size (" +
@@ -143,6 +144,7 @@ Result<RingbufMemory> RingbufMemory::create(std::uint64_t data_size, UserMapping
   RingbufMemory memory;
   memory.data_size_ = data_size;
   memory.mapping_ = mapping;
+  memory.role_ = role;
 
   Result<AddressRange> kernel = AddressRange::reserve(2 * page + 2 * data_size);
   if (!kernel) return tl::make_unexpected(kernel.error());
@@ -153,13 +155,19 @@ Result<RingbufMemory> RingbufMemory::create(std::uint64_t data_size, UserMapping
 
   const int rw = file->writable.get();
   const int ro = file->readable.get();
+  const bool produces = role == UserRole::producer;
+  const int consumer_fd = produces ? ro : rw;
+  const int producer_fd = produces ? rw : ro;
   const auto mapped =
       memory.kernel_.map(0, 2 * page + data_size, rw, 0, true, "the pages")
           .and_then([&] { return memory.kernel_.map(2 * page + data_size, data_size, rw, 2 * page, true, "the data"); })
-          .and_then([&] { return memory.user_.map(page, page, rw, 0, true, "the consumer page"); })
-          .and_then(
-              [&] { return memory.user_.map(3 * page, page + data_size, ro, page, false, "the read-only pages"); })
-          .and_then([&] { return memory.user_.map(4 * page + data_size, data_size, ro, 2 * page, false, "the data"); });
+          .and_then([&] { return memory.user_.map(page, page, consumer_fd, 0, !produces, "the consumer page"); })
+          .and_then([&] {
+            return memory.user_.map(3 * page, page + data_size, producer_fd, page, produces, "the producer's pages");
+          })
+          .and_then([&] {
+            return memory.user_.map(4 * page + data_size, data_size, producer_fd, 2 * page, produces, "the data");
+          });
   if (!mapped) return tl::make_unexpected(mapped.error());
   return memory;
 }
@@ -174,6 +182,16 @@ const void* RingbufMemory::user_producer_page() const {
 
 const void* RingbufMemory::user_data() const {
   return mapping_ == UserMapping::kernels ? kernel_data() : user_.begin() + 4 * std::size_t{page_size_bytes()};
+}
+
+void* RingbufMemory::produced_page() const {
+  assert(role_ == UserRole::producer);
+  return const_cast<void*>(user_producer_page());
+}
+
+void* RingbufMemory::produced_data() const {
+  assert(role_ == UserRole::producer);
+  return const_cast<void*>(user_data());
 }
 
 std::optional<Place> RingbufMemory::locate(const void* address) const {

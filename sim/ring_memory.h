@@ -5,8 +5,9 @@
 // refuse faults here too, and describe() says where it went; the memfd behind the read-only pages is open for reading
 // only, so that mprotect cannot make them writable either (KERNEL-RINGS 1.3, 2.1).
 //
-//   ringbuf, user:  guard | consumer page RW | guard | producer page R, data R, data again R | guard
-//   perf, user:     guard | control page RW, data R | guard
+//   ringbuf, user:       guard | consumer page RW | guard | producer page R, data R, data again R | guard
+//   user ringbuf, user:  guard | consumer page R | guard | producer page RW, data RW, data again RW | guard
+//   perf, user:          guard | control page RW, data R | guard
 //
 // A guard page can be neither read nor written: what runs off a ring is seen.
 #pragma once
@@ -68,12 +69,17 @@ enum class UserMapping : std::uint8_t { own, kernels };
 
 inline constexpr UserMapping default_user_mapping = under_thread_sanitizer ? UserMapping::kernels : UserMapping::own;
 
+/// On which side of a BPF ring buffer the user stands, and so what the kernel lets it write: the consumer page, or (in
+/// a user ring buffer) the producer page and the data [1.3].
+enum class UserRole : std::uint8_t { consumer, producer };
+
 /// The memory of one BPF ring buffer.
 class RingbufMemory {
  public:
   /// `data_size` as max_entries of the map: a power of two, a multiple of the page size, at most 2^31 [1.2]. Errors:
   /// EINVAL, ENOMEM, and what mmap says.
-  static ring::Result<RingbufMemory> create(std::uint64_t data_size, UserMapping mapping = default_user_mapping);
+  static ring::Result<RingbufMemory> create(std::uint64_t data_size, UserMapping mapping = default_user_mapping,
+                                            UserRole role = UserRole::consumer);
 
   std::uint64_t data_size() const { return data_size_; }
   std::byte* kernel_consumer_page() const { return kernel_.begin(); }
@@ -81,9 +87,13 @@ class RingbufMemory {
   /// 2 * data_size bytes; the second half is the first again.
   std::byte* kernel_data() const { return kernel_.begin() + 2 * std::size_t{page_size_bytes()}; }
 
+  // The pages that the user may not write according to its role fault when it does.
   void* user_consumer_page() const;
   const void* user_producer_page() const;
   const void* user_data() const;
+  /// The same two for a user that produces.
+  void* produced_page() const;
+  void* produced_data() const;
 
   /// What lies at an address of the user's mapping; nothing for any other. Safe in a signal handler.
   std::optional<Place> locate(const void* address) const;
@@ -92,6 +102,7 @@ class RingbufMemory {
   RingbufMemory() = default;
   std::uint64_t data_size_ = 0;
   UserMapping mapping_ = UserMapping::own;
+  UserRole role_ = UserRole::consumer;
   AddressRange kernel_;
   AddressRange user_;
 };

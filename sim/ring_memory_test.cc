@@ -50,6 +50,17 @@ void peek(const void* at, std::int64_t offset) {
   static_cast<void>(*place);
 }
 
+TEST(RingMemory, AUserThatProducesWritesItsPagesAndNotTheConsumers) {
+  const RingbufMemory memory = must(RingbufMemory::create(8192, UserMapping::own, UserRole::producer));
+  const void* const consumer_page = memory.user_consumer_page();
+  EXPECT_EQ(fault_of([&] { poke(consumer_page, 0); }), consumer_page);  // KERNEL-RINGS 1.3
+  EXPECT_EQ(fault_of([&] { peek(consumer_page, 0); }), nullptr);
+  EXPECT_EQ(fault_of([&] { poke(memory.produced_page(), 0); }), nullptr);
+  EXPECT_EQ(fault_of([&] { poke(memory.produced_data(), 2 * 8192 - 1); }), nullptr);
+  EXPECT_EQ(std::to_integer<int>(memory.kernel_data()[8191]), 1) << "the second mapping is the first again";
+  EXPECT_NE(fault_of([&] { poke(memory.produced_data(), 2 * 8192); }), nullptr) << "the guard page";
+}
+
 TEST(RingMemory, RingbufTakesPowersOfTwoOfPagesUpTo2GiB) {
   for (const std::uint64_t size : {0ull, 1ull, 2048ull, 4095ull, 12288ull, 1ull << 32}) {  // KERNEL-RINGS 1.2
     const auto memory = RingbufMemory::create(size);
