@@ -81,6 +81,7 @@ RingbufRules ringbuf_rules(const KernelVersion& version) {
       .has_pending_pos = has_pending_pos(version),
       .walks_while_unequal = version >= since(7, 2),
       .has_overwrite = version >= since(6, 19),
+      .available_is_least = version >= since(7, 3),
       .nmi_lock = version >= since(6, 16) ? NmiLock::resilient : NmiLock::try_once,
   };
 }

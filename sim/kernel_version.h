@@ -45,6 +45,7 @@ struct RingbufRules {
   bool has_pending_pos = true;       ///< 1.5.6: reserve never passes the oldest BUSY record (CVE-2024-41009)
   bool walks_while_unequal = false;  ///< 1.5.6: the walk ends at q == p instead of q >= p (7.2)
   bool has_overwrite = false;        ///< BPF_F_RB_OVERWRITE, overwrite_pos and query 4 (6.19)
+  bool available_is_least = false;   ///< 1.11: AVAIL_DATA of an overwrite ring is the lesser difference (7.3)
   NmiLock nmi_lock = NmiLock::resilient;
 
   friend bool operator==(const RingbufRules&, const RingbufRules&) = default;

@@ -69,11 +69,11 @@
 #include "sim/random.h"
 #include "sim/readiness.h"
 #include "sim/ring_memory.h"
+#include "sim/ringbuf.h"
 
 namespace ringside::sim {
 
 class PerfRingModel;
-class RingbufModel;
 
 struct MachineOptions {
   ring::RingKind kind = ring::RingKind::ringbuf;

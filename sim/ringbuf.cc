@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/ringbuf.h"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -24,10 +25,6 @@ ring::Result<void> check(const RingbufOptions& options, const RingbufRules& rule
                              rules.has_overwrite ? "only BPF_F_NUMA_NODE and BPF_F_RB_OVERWRITE are known"
                                                  : "only BPF_F_NUMA_NODE is known before 6.19");
   }
-  if ((options.map_flags & flag_rb_overwrite) != 0) {
-    return ring::error(attempt + " with BPF_F_RB_OVERWRITE", "the overwrite mode is not modelled",
-                       "leave the flag out");
-  }
   if (options.start_position % 8 != 0) {
     return ring::errno_error(attempt + " at position " + std::to_string(options.start_position), EINVAL,
                              "positions are multiples of 8");
@@ -37,16 +34,20 @@ ring::Result<void> check(const RingbufOptions& options, const RingbufRules& rule
 
 }  // namespace
 
-ring::Result<std::unique_ptr<RingbufModel>> RingbufModel::create(const RingbufOptions& options) {
+template <class Memory>
+ring::Result<std::unique_ptr<BasicRingbufModel<Memory>>> BasicRingbufModel<Memory>::create(
+    const RingbufOptions& options) {
   if (const auto checked = check(options, ringbuf_rules(options.kernel)); !checked) {
     return tl::make_unexpected(checked.error());
   }
   ring::Result<RingbufMemory> memory = RingbufMemory::create(options.data_size, options.user_mapping);
   if (!memory) return tl::make_unexpected(memory.error());
-  return std::unique_ptr<RingbufModel>(new RingbufModel(std::move(*memory), options));
+  return std::unique_ptr<BasicRingbufModel>(new BasicRingbufModel(std::move(*memory), options));
 }
 
-RingbufModel::RingbufModel(RingbufMemory memory, const RingbufOptions& options) : memory_(std::move(memory)) {
+template <class Memory>
+BasicRingbufModel<Memory>::BasicRingbufModel(RingbufMemory memory, const RingbufOptions& options)
+    : memory_(std::move(memory)) {
   const auto word = [](std::byte* page, std::uint64_t offset) {
     return reinterpret_cast<std::uint64_t*>(page + offset);
   };
@@ -63,62 +64,91 @@ RingbufModel::RingbufModel(RingbufMemory memory, const RingbufOptions& options) 
   *state_.producer_pos = options.start_position;
   // Before the fix there is no such word, and the page reads 0 there.
   if (state_.rules.has_pending_pos) *state_.pending_pos = options.start_position;
+  state_.overwrite = (options.map_flags & flag_rb_overwrite) != 0;
+  if (state_.overwrite) *state_.overwrite_pos = options.start_position;
 }
 
-std::span<std::byte> RingbufModel::payload_of(std::uint64_t position, std::uint64_t size) const {
+template <class Memory>
+std::span<std::byte> BasicRingbufModel<Memory>::payload_of(std::uint64_t position, std::uint64_t size) const {
   return {state_.payload(position), static_cast<std::size_t>(size)};
 }
 
-std::optional<RingbufModel::Reservation> RingbufModel::reserve(std::uint64_t size, std::uint64_t flags) {
+template <class Memory>
+std::optional<typename BasicRingbufModel<Memory>::Reservation> BasicRingbufModel<Memory>::reserve(std::uint64_t size,
+                                                                                                  std::uint64_t flags) {
   if (flags != 0) return std::nullopt;  // 1.7
-  RingbufReserve<PlainMemory> reserve(state_, size);
+  RingbufReserve<Memory> reserve(state_, size);
   reserve.run();
   if (reserve.failure() != ReserveFailure::none) return std::nullopt;
   return Reservation{reserve.position(), payload_of(reserve.position(), size)};
 }
 
-void RingbufModel::commit(const Reservation& reservation, bool discarded, std::uint64_t flags) {
-  RingbufCommit<PlainMemory> commit(state_, reservation.position, discarded ? Fate::discard : Fate::submit, flags);
+template <class Memory>
+void BasicRingbufModel<Memory>::commit(const Reservation& reservation, bool discarded, std::uint64_t flags) {
+  RingbufCommit<Memory> commit(state_, reservation.position, discarded ? Fate::discard : Fate::submit, flags);
   commit.run();
   if (commit.wants_wakeup() && queue_wakeup()) run_wakeup();
 }
 
-void RingbufModel::submit(const Reservation& reservation, std::uint64_t flags) { commit(reservation, false, flags); }
+template <class Memory>
+void BasicRingbufModel<Memory>::submit(const Reservation& reservation, std::uint64_t flags) {
+  commit(reservation, false, flags);
+}
 
-void RingbufModel::discard(const Reservation& reservation, std::uint64_t flags) { commit(reservation, true, flags); }
+template <class Memory>
+void BasicRingbufModel<Memory>::discard(const Reservation& reservation, std::uint64_t flags) {
+  commit(reservation, true, flags);
+}
 
-int RingbufModel::output(std::span<const std::byte> bytes, std::uint64_t flags) {
-  if ((flags & ~output_flags) != 0) return -EINVAL;
+template <class Memory>
+int BasicRingbufModel<Memory>::output(std::span<const std::byte> bytes, std::uint64_t flags) {
+  if ((flags & ~output_flags) != 0 && !Memory::breaks(Rule::ringbuf_output_flags)) return -EINVAL;
   const std::optional<Reservation> reservation = reserve(bytes.size());
   if (!reservation) return -EAGAIN;
-  if (!bytes.empty()) PlainMemory::write_bytes(reservation->payload.data(), bytes.data(), bytes.size());
+  if (!bytes.empty()) Memory::write_bytes(reservation->payload.data(), bytes.data(), bytes.size());
   submit(*reservation, flags);
   return 0;
 }
 
-int RingbufModel::reserve_dynptr(std::uint32_t size, std::uint64_t flags, std::optional<Reservation>& reservation) {
+template <class Memory>
+int BasicRingbufModel<Memory>::reserve_dynptr(std::uint32_t size, std::uint64_t flags,
+                                              std::optional<Reservation>& reservation) {
   reservation.reset();
   if (flags != 0) return -EINVAL;
-  if (size > largest_dynptr) return -E2BIG;
+  const bool limited = !Memory::breaks(Rule::ringbuf_dynptr_limit);
+  if (limited && size > largest_dynptr) return -E2BIG;
   reservation = reserve(size);
-  return reservation ? 0 : -EINVAL;
+  if (reservation) return 0;
+  return Memory::breaks(Rule::ringbuf_dynptr_failure) ? -EAGAIN : -EINVAL;
 }
 
-void RingbufModel::submit_dynptr(const std::optional<Reservation>& reservation, std::uint64_t flags) {
+template <class Memory>
+void BasicRingbufModel<Memory>::submit_dynptr(const std::optional<Reservation>& reservation, std::uint64_t flags) {
   if (reservation) submit(*reservation, flags);
 }
 
-void RingbufModel::discard_dynptr(const std::optional<Reservation>& reservation, std::uint64_t flags) {
+template <class Memory>
+void BasicRingbufModel<Memory>::discard_dynptr(const std::optional<Reservation>& reservation, std::uint64_t flags) {
   if (reservation) discard(*reservation, flags);
 }
 
-std::uint64_t RingbufModel::query(std::uint64_t what) const {
+template <class Memory>
+std::uint64_t BasicRingbufModel<Memory>::available() const {
+  // The consumer's position first, then the producer's, without the lock: a snapshot that never was may result [1.7].
+  const std::uint64_t consumer = consumer_pos();
+  if (!state_.overwrite || Memory::breaks(Rule::ringbuf_overwrite_available)) return producer_pos() - consumer;
+  const std::uint64_t overwrite = overwrite_pos();
+  const std::uint64_t producer = producer_pos();
+  // 1.11: the two differ for a consumer_pos that is ahead of the producer.
+  if (state_.rules.available_is_least) return std::min(producer - consumer, producer - overwrite);
+  return producer - std::max(consumer, overwrite);
+}
+
+template <class Memory>
+std::uint64_t BasicRingbufModel<Memory>::query(std::uint64_t what) const {
   switch (static_cast<RingbufQuery>(what)) {
-    case RingbufQuery::avail_data: {
-      // Consumer first, then producer, without the lock: a snapshot that never was may result [1.7].
-      const std::uint64_t consumer = consumer_pos();
-      return producer_pos() - consumer;
-    }
+    case RingbufQuery::avail_data:
+      return Memory::breaks(Rule::ringbuf_query_available) ? std::min(available(), state_.size) : available();
     case RingbufQuery::ring_size:
       return state_.size;
     case RingbufQuery::cons_pos:
@@ -126,45 +156,63 @@ std::uint64_t RingbufModel::query(std::uint64_t what) const {
     case RingbufQuery::prod_pos:
       return producer_pos();
     case RingbufQuery::overwrite_pos:
-      return state_.rules.has_overwrite ? PlainMemory::load_relaxed(state_.overwrite_pos) : 0;
+      return state_.rules.has_overwrite ? overwrite_pos() : 0;
   }
   return 0;
 }
 
-std::uint32_t RingbufModel::poll() {
+template <class Memory>
+std::uint32_t BasicRingbufModel<Memory>::poll() {
   // Relaxed: nothing is read on the strength of it.
   const std::uint32_t hup = hung_up_.load(std::memory_order_relaxed) ? poll_hup : 0;
-  return (query(RingbufQuery::avail_data) != 0 ? poll_readable : 0) | hup;
+  bool readable = available() != 0;
+  if (Memory::breaks(Rule::ringbuf_poll_busy) && ring::ringbuf::is_busy(*state_.length_word(consumer_pos() & ~7ull))) {
+    readable = false;
+  }
+  return (readable ? poll_readable : 0) | hup;
 }
 
-void RingbufModel::hang_up() {
+template <class Memory>
+void BasicRingbufModel<Memory>::hang_up() {
   hung_up_.store(true, std::memory_order_relaxed);
   wait_queue_.wake_all();
 }
 
 // (P12) full: whoever is merged into a queued wake-up has done all its stores before the wake-up runs.
-bool RingbufModel::queue_wakeup() { return PlainMemory::exchange_full(&wakeup_queued_, 1u) == 0; }
+template <class Memory>
+bool BasicRingbufModel<Memory>::queue_wakeup() {
+  return Memory::exchange_full(&wakeup_queued_, 1u) == 0;
+}
 
-void RingbufModel::run_wakeup() {
+template <class Memory>
+void BasicRingbufModel<Memory>::run_wakeup() {
   // Cleared first: a wake-up that is wanted from here on is a new one. Full, pairs with (P12).
-  PlainMemory::exchange_full(&wakeup_queued_, 0u);
+  Memory::exchange_full(&wakeup_queued_, 0u);
   wait_queue_.wake_all();
 }
 
-std::uint64_t RingbufModel::first_unread(std::uint64_t producer) const {
+template <class Memory>
+std::uint64_t BasicRingbufModel<Memory>::first_unread(std::uint64_t producer) const {
   const std::uint64_t consumer = consumer_pos();
-  return consumer % 8 == 0 && producer - consumer <= state_.size ? consumer : producer;
+  if (consumer % 8 != 0) return producer;
+  if (producer - consumer <= state_.size) return consumer;
+  const bool lapped = state_.overwrite && static_cast<std::int64_t>(producer - consumer) > 0;
+  return lapped ? overwrite_pos() : producer;
 }
 
-bool RingbufModel::deliverable() const {
+template <class Memory>
+bool BasicRingbufModel<Memory>::deliverable() const {
   const std::uint64_t producer = producer_pos();
   for (std::uint64_t at = first_unread(producer); at != producer;) {
-    const std::uint32_t header = PlainMemory::load_acquire(state_.length_word(at));
+    const std::uint32_t header = Memory::load_acquire(state_.length_word(at));
     if (ring::ringbuf::is_busy(header)) return false;
     if (!ring::ringbuf::is_discarded(header)) return true;
     at += ring::ringbuf::span_of(header);
   }
   return false;
 }
+
+template class BasicRingbufModel<PlainMemory>;
+template class BasicRingbufModel<BrokenMemory>;
 
 }  // namespace ringside::sim

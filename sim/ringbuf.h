@@ -28,7 +28,7 @@ inline constexpr std::uint32_t flag_rb_overwrite = 1u << 19;  ///< BPF_F_RB_OVER
 
 struct RingbufOptions {
   std::uint64_t data_size = 4096;    ///< max_entries of the map, bytes
-  std::uint64_t start_position = 0;  ///< of consumer, producer and pending position; a multiple of 8
+  std::uint64_t start_position = 0;  ///< of every position; a multiple of 8
   std::uint32_t map_flags = 0;
   KernelVersion kernel = default_kernel_version;
   UserMapping user_mapping = default_user_mapping;
@@ -37,11 +37,13 @@ struct RingbufOptions {
 /// What bpf_ringbuf_query can be asked [1.7].
 enum class RingbufQuery : std::uint64_t { avail_data, ring_size, cons_pos, prod_pos, overwrite_pos };
 
-/// The helpers may be called from several threads, as from several CPUs.
-class RingbufModel : public PollSource {
+/// The helpers may be called from several threads, as from several CPUs. `Memory`: how the helpers touch the ring;
+/// BrokenMemory makes a ring that breaks one rule.
+template <class Memory>
+class BasicRingbufModel : public PollSource {
  public:
-  /// Errors, as map creation has them [1.2]: EINVAL for sizes and flags, ENOMEM. Also for what is not modelled.
-  static ring::Result<std::unique_ptr<RingbufModel>> create(const RingbufOptions& options);
+  /// Errors, as map creation has them [1.2]: EINVAL for sizes and flags, ENOMEM.
+  static ring::Result<std::unique_ptr<BasicRingbufModel>> create(const RingbufOptions& options);
 
   /// A reserved record. The payload may be written until it is committed.
   struct Reservation {
@@ -66,7 +68,7 @@ class RingbufModel : public PollSource {
   std::uint64_t query(std::uint64_t what) const;
   std::uint64_t query(RingbufQuery what) const { return query(static_cast<std::uint64_t>(what)); }
 
-  // Readiness [4.1]: readable whenever producer_pos != consumer_pos, whatever lies between.
+  // Readiness [4.1]: readable whenever AVAIL_DATA is not 0, whatever lies there.
 
   std::uint32_t poll() override;
   WaitQueue& wait_queue() override { return wait_queue_; }
@@ -84,9 +86,10 @@ class RingbufModel : public PollSource {
   RingbufState& state() { return state_; }
   const RingbufState& state() const { return state_; }
   const RingbufMemory& memory() const { return memory_; }
-  std::uint64_t consumer_pos() const { return PlainMemory::load_acquire(state_.consumer_pos); }
-  std::uint64_t producer_pos() const { return PlainMemory::load_acquire(state_.producer_pos); }
-  std::uint64_t pending_pos() const { return PlainMemory::load_relaxed(state_.pending_pos); }
+  std::uint64_t consumer_pos() const { return Memory::load_acquire(state_.consumer_pos); }
+  std::uint64_t producer_pos() const { return Memory::load_acquire(state_.producer_pos); }
+  std::uint64_t pending_pos() const { return Memory::load_relaxed(state_.pending_pos); }
+  std::uint64_t overwrite_pos() const { return Memory::load_relaxed(state_.overwrite_pos); }
   /// Whether a consumer that stands at consumer_pos can deliver a record: the first one that is not discarded is
   /// committed. For the thread that moves consumer_pos, or for all when nobody produces.
   bool deliverable() const;
@@ -97,15 +100,16 @@ class RingbufModel : public PollSource {
     const std::uint64_t producer = producer_pos();
     // By signed difference: a consumer_pos inside a record leads the walk past the producer, never onto it.
     for (std::uint64_t at = first_unread(producer); static_cast<std::int64_t>(producer - at) > 0;) {
-      const std::uint32_t header = PlainMemory::load_acquire(state_.length_word(at));
+      const std::uint32_t header = Memory::load_acquire(state_.length_word(at));
       visit(at, header);
       at += ring::ringbuf::span_of(header);
     }
   }
 
  private:
-  RingbufModel(RingbufMemory memory, const RingbufOptions& options);
-  // consumer_pos, or `producer` when no records can lie between the two.
+  BasicRingbufModel(RingbufMemory memory, const RingbufOptions& options);
+  std::uint64_t available() const;
+  // consumer_pos, or overwrite_pos when the consumer was lapped; `producer` when no records can lie in between.
   std::uint64_t first_unread(std::uint64_t producer) const;
   std::span<std::byte> payload_of(std::uint64_t position, std::uint64_t size) const;
   void commit(const Reservation& reservation, bool discarded, std::uint64_t flags);
@@ -116,5 +120,9 @@ class RingbufModel : public PollSource {
   std::uint32_t wakeup_queued_ = 0;
   std::atomic<bool> hung_up_{false};
 };
+
+extern template class BasicRingbufModel<PlainMemory>;
+extern template class BasicRingbufModel<BrokenMemory>;
+using RingbufModel = BasicRingbufModel<PlainMemory>;
 
 }  // namespace ringside::sim

@@ -51,6 +51,7 @@ class RingbufCommit {
 
  private:
   enum class Phase : std::uint8_t { read_length, exchange, read_consumer, done };
+  static constexpr std::uint64_t known_flags = ring::flag_no_wakeup | ring::flag_force_wakeup;
 
   StepResult read_length() {
     // 1.6.1. Relaxed: our own header, written by this CPU.
@@ -62,7 +63,9 @@ class RingbufCommit {
   StepResult exchange() {
     // 1.6.2: the length stays what it was.
     std::uint32_t committed = length_ ^ ring::ringbuf::busy_bit;
-    if (fate_ == Fate::discard) committed |= ring::ringbuf::discard_bit;
+    if (fate_ == Fate::discard && !Memory::breaks(Rule::ringbuf_discard_bit)) {
+      committed |= ring::ringbuf::discard_bit;
+    }
     // (P10) full: releases the payload to the consumer's acquire of len (C2), and orders itself before (P11), as the
     // consumer's fence (C5) orders its release of consumer_pos before its last look at this header.
     Memory::exchange_full(ring_->length_word(position_), committed);
@@ -73,11 +76,21 @@ class RingbufCommit {
   StepResult read_consumer() {
     // (P11) 1.6.4: acquire; after (P10) by its full barrier.
     const std::uint64_t consumer = Memory::load_acquire(ring_->consumer_pos);
-    // 1.6.5: FORCE wins over NO; the comparison is modulo the ring, so that a position wrong by laps matches too.
-    const bool caught_up = (consumer & ring_->mask()) == (position_ & ring_->mask());
-    wants_wakeup_ = (flags_ & ring::flag_force_wakeup) != 0 || (caught_up && (flags_ & ring::flag_no_wakeup) == 0);
+    wants_wakeup_ = wakes(consumer);
     phase_ = Phase::done;
     return StepResult::done;
+  }
+
+  // 1.6.5: FORCE wins over NO; the comparison is modulo the ring, so that a position wrong by laps matches too.
+  bool wakes(std::uint64_t consumer) const {
+    const bool forced = (flags_ & ring::flag_force_wakeup) != 0;
+    const bool silenced = (flags_ & ring::flag_no_wakeup) != 0;
+    const std::uint64_t compared = Memory::breaks(Rule::ringbuf_wakeup_modulo) ? ~std::uint64_t{0} : ring_->mask();
+    const bool caught_up = (consumer & compared) == (position_ & compared);
+    if (Memory::breaks(Rule::ringbuf_discard_wakes) && fate_ == Fate::discard) return false;
+    if (Memory::breaks(Rule::ringbuf_force_wins) && silenced) return false;
+    if (Memory::breaks(Rule::ringbuf_submit_flags) && (flags_ & ~known_flags) != 0) return false;
+    return forced || (caught_up && !silenced);
   }
 
   RingbufState* ring_;

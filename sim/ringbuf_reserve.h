@@ -7,6 +7,7 @@
 
 #include <cassert>
 #include <cstdint>
+#include <cstring>
 
 #include "ring/layout.h"
 #include "sim/memory.h"
@@ -43,6 +44,10 @@ class RingbufReserve {
         return walk();
       case Phase::pending:
         return store_pending();
+      case Phase::oldest:
+        return pass_oldest();
+      case Phase::overwrite:
+        return store_overwrite();
       case Phase::length:
         return store_length();
       case Phase::page_offset:
@@ -68,6 +73,8 @@ class RingbufReserve {
     if (phase_ == Phase::positions) read_positions();
     while (phase_ == Phase::walk) walk();
     if (phase_ == Phase::pending) store_pending();
+    while (phase_ == Phase::oldest) pass_oldest();
+    if (phase_ == Phase::overwrite) store_overwrite();
     if (phase_ == Phase::length) store_length();
     if (phase_ == Phase::page_offset) store_page_offset();
     if (phase_ == Phase::publish) publish();
@@ -81,11 +88,24 @@ class RingbufReserve {
   std::uint64_t position() const { return producer_; }
 
  private:
-  enum class Phase : std::uint8_t { check, lock, positions, walk, pending, length, page_offset, publish, unlock, done };
+  enum class Phase : std::uint8_t {
+    check,
+    lock,
+    positions,
+    walk,
+    pending,
+    oldest,
+    overwrite,
+    length,
+    page_offset,
+    publish,
+    unlock,
+    done
+  };
 
   StepResult check() {
     // 1.5.1: the helper's limit. 1.5.2: a span that no ring of this size can hold; the u32 cut is the kernel's.
-    span_ = static_cast<std::uint32_t>(ring::round_up_8(size_ + ring::ringbuf::header_bytes));
+    span_ = static_cast<std::uint32_t>(rounded(size_ + ring::ringbuf::header_bytes));
     if (size_ > ring::ringbuf::length_mask || (ring_->rules.refuses_oversize && span_ > ring_->size)) {
       return fail(ReserveFailure::too_large);
     }
@@ -110,7 +130,7 @@ class RingbufReserve {
     producer_ = Memory::load_plain(ring_->producer_pos);
     next_producer_ = producer_ + span_;
     if (ring_->rules.has_pending_pos) return go(walk_goes_on() ? Phase::walk : Phase::pending);
-    return go(fits() ? Phase::length : Phase::unlock);
+    return go(after_the_test());
   }
 
   StepResult walk() {
@@ -119,16 +139,37 @@ class RingbufReserve {
     // control dependency on this load.
     const std::uint32_t header = Memory::load_relaxed(ring_->length_word(pending_));
     if (ring::ringbuf::is_busy(header)) return go(Phase::pending);
+    if (Memory::breaks(Rule::ringbuf_pending_over_discard) && ring::ringbuf::is_discarded(header)) {
+      return go(Phase::pending);
+    }
     // Only DISCARD is cleared for the length; BUSY is not set here, so that length_of is the same.
-    pending_ += ring::ringbuf::span_of(header);
+    pending_ += span_of(header);
+    if (Memory::breaks(Rule::ringbuf_pending_walk)) return go(Phase::pending);
     return go(walk_goes_on() ? Phase::walk : Phase::pending);
   }
 
   StepResult store_pending() {
     // (P5) relaxed: ordered by the lock, but user space may read the word at any time [1.1]. 1.5.6: stored even when
     // the reservation fails afterwards.
-    Memory::store_relaxed(ring_->pending_pos, pending_);
-    return go(fits() ? Phase::length : Phase::unlock);
+    const Phase next = after_the_test();
+    const bool only_on_success = Memory::breaks(Rule::ringbuf_pending_on_failure);
+    if (next != Phase::unlock || !only_on_success) Memory::store_relaxed(ring_->pending_pos, pending_);
+    return go(next);
+  }
+
+  StepResult pass_oldest() {
+    // 1.11: gives up the oldest record. Relaxed, as (P4): its header was stored long ago; the walk never reaches
+    // pending_pos, because the span from there to the end of the new record fits.
+    const std::uint32_t header = Memory::load_relaxed(ring_->length_word(overwrite_));
+    overwrite_ += span_of(header);
+    if (Memory::breaks(Rule::ringbuf_overwrite_walk)) return go(Phase::overwrite);
+    return go(must_give_up_more() ? Phase::oldest : Phase::overwrite);
+  }
+
+  StepResult store_overwrite() {
+    // 1.11: relaxed, ordered by the lock among producers; a consumer that acquires producer_pos (P7) sees it.
+    Memory::store_relaxed(ring_->overwrite_pos, overwrite_);
+    return go(Phase::length);
   }
 
   StepResult store_length() {
@@ -138,8 +179,12 @@ class RingbufReserve {
   }
 
   StepResult store_page_offset() {
-    Memory::store_plain(ring_->page_offset_word(producer_),
-                        ring::ringbuf::page_offset(producer_, ring_->size, ring_->page_size));
+    std::uint32_t page_offset = ring::ringbuf::page_offset(producer_, ring_->size, ring_->page_size);
+    if (Memory::breaks(Rule::ringbuf_page_offset)) page_offset -= ring::ringbuf::pages_before_data;
+    Memory::store_plain(ring_->page_offset_word(producer_), page_offset);
+    if (Memory::breaks(Rule::ringbuf_stale_payload)) {
+      std::memset(ring_->payload(producer_), 0, static_cast<std::size_t>(size_));
+    }
     return go(Phase::publish);
   }
 
@@ -157,15 +202,51 @@ class RingbufReserve {
     return StepResult::done;
   }
 
-  bool walk_goes_on() const { return ring_->rules.walks_while_unequal ? pending_ != producer_ : pending_ < producer_; }
+  static std::uint64_t rounded(std::uint64_t size) {
+    return Memory::breaks(Rule::ringbuf_span_rounding) ? (size + 15) & ~std::uint64_t{15} : ring::round_up_8(size);
+  }
+  static std::uint64_t span_of(std::uint32_t header) {
+    return rounded(std::uint64_t{ring::ringbuf::length_of(header)} + ring::ringbuf::header_bytes);
+  }
 
-  // 1.5.7: u64 differences that wrap, compared unsigned.
+  bool walk_goes_on() const {
+    // A ring that does not protect BUSY records may walk over anything: it must not miss the end.
+    const bool unequal = ring_->rules.walks_while_unequal && !Memory::breaks(Rule::ringbuf_pending_limits);
+    return unequal ? pending_ != producer_ : pending_ < producer_;
+  }
+
+  // 1.5.7: u64 differences that wrap, compared unsigned. 1.11: consumer_pos is no limit of an overwrite ring.
   bool fits() {
-    const std::uint64_t mask = ring_->mask();
-    const bool full =
-        next_producer_ - consumer_ > mask || (ring_->rules.has_pending_pos && next_producer_ - pending_ > mask);
+    const bool full = (counts_consumer() && consumer_is_full()) || (counts_pending() && pending_is_full());
     if (full) failure_ = ReserveFailure::full;
     return !full;
+  }
+  bool counts_consumer() const { return !ring_->overwrite || Memory::breaks(Rule::ringbuf_overwrite_consumer); }
+  bool counts_pending() const { return ring_->rules.has_pending_pos && !Memory::breaks(Rule::ringbuf_pending_limits); }
+  bool consumer_is_full() const {
+    const std::uint64_t used = next_producer_ - consumer_;
+    const std::uint64_t most = ring_->mask() - (Memory::breaks(Rule::ringbuf_full_compare) ? 1 : 0);
+    return used > most && !fills_the_ring(used);
+  }
+  bool pending_is_full() const {
+    const std::uint64_t used = next_producer_ - pending_;
+    return used > ring_->mask() && !fills_the_ring(used);
+  }
+  // One record that takes the whole ring, which only a model that breaks the rule admits.
+  bool fills_the_ring(std::uint64_t used) const {
+    return Memory::breaks(Rule::ringbuf_largest_span) && used == ring_->size && span_ == ring_->size;
+  }
+
+  // Where a reservation goes that has read the positions.
+  Phase after_the_test() {
+    if (!fits()) return Phase::unlock;
+    if (!ring_->overwrite) return Phase::length;
+    overwrite_ = Memory::load_plain(ring_->overwrite_pos);  // only a holder of the lock writes it
+    return must_give_up_more() ? Phase::oldest : Phase::overwrite;
+  }
+  // Signed: what only a broken model meets, a walk that a torn length leads past the end, ends there.
+  bool must_give_up_more() const {
+    return static_cast<std::int64_t>(next_producer_ - overwrite_) > static_cast<std::int64_t>(ring_->mask());
   }
 
   StepResult go(Phase phase) {
@@ -186,6 +267,7 @@ class RingbufReserve {
   std::uint64_t pending_ = 0;
   std::uint64_t producer_ = 0;
   std::uint64_t next_producer_ = 0;
+  std::uint64_t overwrite_ = 0;
   std::uint32_t span_ = 0;
   LockAttempt attempt_;
   Phase phase_ = Phase::check;

@@ -21,6 +21,7 @@ struct RingbufState {
   std::uint64_t size = 0;       ///< bytes of the data area, a power of two
   std::uint32_t page_size = 0;  ///< bytes
   RingbufRules rules;
+  bool overwrite = false;  ///< made with BPF_F_RB_OVERWRITE [1.11]
   std::uint32_t lock = 0;  ///< the reserve lock: 0 free, 1 taken
 
   std::uint64_t mask() const { return size - 1; }
