@@ -10,6 +10,8 @@
 
 #include <utility>
 
+#include "real/handle.h"
+
 namespace ringside::real {
 
 namespace {
@@ -18,7 +20,8 @@ constexpr std::uint64_t period_ns = 50'000;  // short enough to cost a script li
 
 }  // namespace
 
-ring::Result<NestedEvent> NestedEvent::attach(const std::shared_ptr<Program>& program, std::uint32_t cpu) {
+ring::Result<NestedEvent> NestedEvent::attach(const bpf_program* program, std::shared_ptr<void> owner,
+                                              std::uint32_t cpu) {
   perf_event_attr attr{};
   attr.size = sizeof(attr);
   attr.type = PERF_TYPE_SOFTWARE;
@@ -30,15 +33,15 @@ ring::Result<NestedEvent> NestedEvent::attach(const std::shared_ptr<Program>& pr
     const char* remedy = errno == EPERM || errno == EACCES ? "run as root or with CAP_PERFMON" : "";
     return ring::errno_error(fmt::format("open cpu-clock event on CPU {}", cpu), errno, remedy);
   }
-  bpf_link* const link = bpf_program__attach_perf_event(program->nested(), event.get());
+  bpf_link* const link = bpf_program__attach_perf_event(program, event.get());
   if (link == nullptr) return ring::errno_error(fmt::format("attach program to cpu-clock of CPU {}", cpu), errno);
-  NestedEvent result(program, link, event.release());  // the link closes the event
-  result.disable();                                    // attaching has enabled it
+  NestedEvent result(std::move(owner), link, event.release());  // the link closes the event
+  result.disable();                                             // attaching has enabled it
   return result;
 }
 
 NestedEvent::NestedEvent(NestedEvent&& other) noexcept
-    : program_(std::move(other.program_)), link_(std::exchange(other.link_, nullptr)), fd_(other.fd_) {}
+    : owner_(std::move(other.owner_)), link_(std::exchange(other.link_, nullptr)), fd_(other.fd_) {}
 
 NestedEvent::~NestedEvent() {
   if (link_ != nullptr) bpf_link__destroy(link_);

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The interrupt that produces: a software cpu-clock event on one CPU with our hardirq program on it. Internal to real/.
+// The interrupt in which a program of ours runs: a software cpu-clock event on one CPU, with the program attached to
+// it.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
-#include "real/program.h"
 #include "ring/result.h"
 
 struct bpf_link;
+struct bpf_program;
 
 namespace ringside::real {
 
-/// The event, attached and disabled. While enabled it ticks on its CPU every 50 us, and each tick carries out the
-/// order in ringside_shared::nested, if there is one.
+/// The event, attached and disabled. While enabled it ticks on its CPU every 50 us, and each tick runs the program in
+/// hardirq context. Not thread-safe.
 class NestedEvent {
  public:
-  /// EPERM without CAP_PERFMON, ENODEV for a CPU that is not online.
-  static ring::Result<NestedEvent> attach(const std::shared_ptr<Program>& program, std::uint32_t cpu);
+  /// `program`: loaded, of type perf_event; `owner` keeps it loaded until the event is gone. EPERM without CAP_PERFMON,
+  /// ENODEV for a CPU that is not online.
+  static ring::Result<NestedEvent> attach(const bpf_program* program, std::shared_ptr<void> owner, std::uint32_t cpu);
   ~NestedEvent();
   NestedEvent(NestedEvent&& other) noexcept;
   NestedEvent& operator=(NestedEvent&&) = delete;
@@ -27,10 +30,9 @@ class NestedEvent {
   void disable();
 
  private:
-  NestedEvent(std::shared_ptr<Program> program, bpf_link* link, int fd)
-      : program_(std::move(program)), link_(link), fd_(fd) {}
+  NestedEvent(std::shared_ptr<void> owner, bpf_link* link, int fd) : owner_(std::move(owner)), link_(link), fd_(fd) {}
 
-  std::shared_ptr<Program> program_;  // outlives the link
+  std::shared_ptr<void> owner_;  // outlives the link
   bpf_link* link_;
   int fd_;  // the link's
 };

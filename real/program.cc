@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <cstdarg>
-#include <cstdio>
+#include <string_view>
 
 #include "bpf/perf.skel.h"
 #include "bpf/ringbuf.skel.h"
+#include "real/quiet_libbpf.h"
 #include "ring/layout.h"
 
 namespace ringside::real {
@@ -26,46 +26,7 @@ namespace {
 
 constexpr std::uint32_t buffers_before_slots = 2;  // the script's and the interrupt's, see common.bpf.h
 
-/// The last line that libbpf said while it loaded; it names what failed.
-thread_local std::string libbpf_said;
-
-int keep_last_line(enum libbpf_print_level level, const char* format, va_list arguments) {
-  if (level == LIBBPF_DEBUG) return 0;
-  std::array<char, 256> line{};
-  // The format is libbpf's own.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-  std::vsnprintf(line.data(), line.size(), format, arguments);
-#pragma GCC diagnostic pop
-  libbpf_said = line.data();
-  while (!libbpf_said.empty() && libbpf_said.back() == '\n') libbpf_said.pop_back();
-  return 0;
-}
-
-/// libbpf prints to stderr by a function that the whole process shares: ours while we load, then the one before.
-class QuietLibbpf {
- public:
-  QuietLibbpf() : lock_(mutex()), before_(libbpf_set_print(keep_last_line)) { libbpf_said.clear(); }
-  ~QuietLibbpf() { libbpf_set_print(before_); }
-  QuietLibbpf(const QuietLibbpf&) = delete;
-  QuietLibbpf& operator=(const QuietLibbpf&) = delete;
-
- private:
-  static std::mutex& mutex() {
-    static std::mutex one;
-    return one;
-  }
-  std::lock_guard<std::mutex> lock_;
-  libbpf_print_fn_t before_;
-};
-
-tl::unexpected<ring::Error> load_error(const char* kind, int code) {
-  std::string remedy = code == EPERM || code == EACCES
-                           ? "run as root or with CAP_BPF and CAP_PERFMON"
-                           : "needs kernel 5.19 or later with CONFIG_BPF_SYSCALL; `ringside doctor` tells more";
-  if (!libbpf_said.empty()) remedy += fmt::format(" (libbpf: {})", libbpf_said);
-  return ring::errno_error(fmt::format("load BPF programs of {}", kind), code, std::move(remedy));
-}
+constexpr std::string_view needed_kernel = "5.19 or later with CONFIG_BPF_SYSCALL";
 
 struct Sizes {
   std::uint32_t scratch_bytes;
@@ -106,7 +67,7 @@ class SkeletonProgram final : public Program {
                           std::vector<std::uint32_t> cpus) {
     const QuietLibbpf quiet;
     skeleton_ = Skeleton::open();
-    if (skeleton_ == nullptr) return load_error(kind, errno);
+    if (skeleton_ == nullptr) return load_error(kind, errno, needed_kernel);
     skeleton_->rodata->scratch_bytes = sizes.scratch_bytes;
     bpf_map__set_value_size(skeleton_->maps.scratch, sizes.scratch_bytes);
     bpf_map__set_max_entries(skeleton_->maps.scratch, sizes.slots + buffers_before_slots);
@@ -117,7 +78,7 @@ class SkeletonProgram final : public Program {
     }
     int code = bpf_map__reuse_fd(skeleton_->maps.ring, map_fd);
     if (code == 0) code = Skeleton::load(skeleton_);
-    if (code != 0) return load_error(kind, -code);
+    if (code != 0) return load_error(kind, -code, needed_kernel);
     shared_ = &skeleton_->bss->shared;
     cpus_ = std::move(cpus);
     // Negative for a program that was not loaded.

@@ -116,7 +116,7 @@ ring::Result<void> ScriptProducer::State::prepare(std::span<const Operation> ope
       workers.emplace(operation.cpu, std::move(*worker));
     }
     if (operation.nested != 0 && !nested_events.contains(operation.cpu)) {
-      auto event = NestedEvent::attach(program, operation.cpu);
+      auto event = NestedEvent::attach(program->nested(), program, operation.cpu);
       if (!event) return tl::unexpected(event.error());
       nested_events.emplace(operation.cpu, std::move(*event));
     }
