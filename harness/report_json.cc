@@ -10,28 +10,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-template <class AnyReport>
-Json document(const char* schema, const AnyReport& report) {
-  Json json;
-  json["schema"] = schema;
-  Json& context = json["context"];
-  context["ringside_version"] = report.context.ringside_version;
-  context["kernel_release"] = report.context.kernel_release;
-  context["cpu_model"] = report.context.cpu_model;
-  context["cpus"] = report.context.cpus;
-  context["date"] = report.context.date;
-  context["command_line"] = report.context.command_line;
-  context["seed"] = seed_text(report.context.seed);
-  json["duration_seconds"] = report.duration_seconds;
-  json["interrupted_by"] = report.interrupted_by;
-  json["planned"] = report.planned;
-  return json;
-}
-
 }  // namespace
 
 std::string json_of(const Report& report) {
-  Json json = document("ringside-check/1", report);
+  Json json = json_document("ringside-check/1", report);
   const OutcomeCounts counts = count_outcomes(report);
   json["counts"] = {
       {"clean", counts.clean}, {"defects", counts.defects}, {"skipped", counts.skipped}, {"fault", counts.fault}};
@@ -41,7 +23,7 @@ std::string json_of(const Report& report) {
 }
 
 std::string json_of(const MutantReport& report) {
-  Json json = document("ringside-mutants/1", report);
+  Json json = json_document("ringside-mutants/1", report);
   const MutantCounts counts = count_mutants(report);
   json["counts"] = {{"convicted", counts.convicted},
                     {"escaped", counts.escaped},

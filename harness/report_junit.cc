@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "harness/report_formats.h"
+#include "harness/report_junit.h"
 #include "harness/run_result_json.h"
 
 namespace ringside::harness {
@@ -50,17 +51,7 @@ void add_context(pugi::xml_node& suite, const ReportContext& context) {
   property(properties, "command_line", context.command_line);
 }
 
-/// What one case becomes in the document.
-struct Case {
-  const RunSpec* spec;
-  double seconds = 0;
-  const char* outcome = nullptr;  ///< "failure", "error", "skipped", or nullptr: passed
-  std::string type;
-  std::string message;
-  std::string body;
-};
-
-void fill_outcome(Case& result, const RunResult& run) {
+void fill_outcome(JunitCase& result, const RunResult& run) {
   if (run.outcome == Outcome::skipped) {
     result.outcome = "skipped";
     result.message = run.reason;
@@ -85,8 +76,22 @@ std::string kinds_of(const RunResult& run) {
   return joined(names);
 }
 
-Case case_of(const RunResult& run) {
-  Case result{&run.spec, run.wall_seconds, nullptr, {}, {}, {}};
+std::string suite_of(WorldKind world, ring::RingKind ring) {
+  return fmt::format("{}.{}", name_of(world), ring::name_of(ring));
+}
+
+/// A case of that run that has passed so far.
+JunitCase plain_case_of(const RunResult& run) {
+  return {.suite = suite_of(run.spec.world, run.spec.ring),
+          .name = fmt::format("{}.{}", run.spec.consumer, run.spec.scenario),
+          .seconds = run.wall_seconds,
+          .type = {},
+          .message = {},
+          .body = {}};
+}
+
+JunitCase case_of(const RunResult& run) {
+  JunitCase result = plain_case_of(run);
   fill_outcome(result, run);
   if (run.outcome == Outcome::defects) {
     result.outcome = "failure";
@@ -97,8 +102,8 @@ Case case_of(const RunResult& run) {
   return result;
 }
 
-Case case_of(const MutantResult& mutant) {
-  Case result{&mutant.run.spec, mutant.run.wall_seconds, nullptr, {}, {}, {}};
+JunitCase case_of(const MutantResult& mutant) {
+  JunitCase result = plain_case_of(mutant.run);
   fill_outcome(result, mutant.run);
   if (result.outcome == nullptr && !mutant.convicted()) {
     const std::string found = mutant.run.verdict.defects.empty() ? "nothing" : kinds_of(mutant.run);
@@ -111,10 +116,10 @@ Case case_of(const MutantResult& mutant) {
   return result;
 }
 
-void append_case(pugi::xml_node& suite, const Case& result) {
+void append_case(pugi::xml_node& suite, const JunitCase& result) {
   pugi::xml_node node = suite.append_child("testcase");
   set(node, "classname", suite.attribute("name").value());
-  set(node, "name", fmt::format("{}.{}", result.spec->consumer, result.spec->scenario));
+  set(node, "name", result.name);
   set_seconds(node, result.seconds);
   if (result.outcome == nullptr) return;
   pugi::xml_node outcome = node.append_child(result.outcome);
@@ -123,10 +128,10 @@ void append_case(pugi::xml_node& suite, const Case& result) {
   if (!result.body.empty()) outcome.append_child(pugi::node_pcdata).set_value(xml_text(result.body).c_str());
 }
 
-void set_totals(pugi::xml_node& node, const std::vector<const Case*>& cases) {
+void set_totals(pugi::xml_node& node, const std::vector<const JunitCase*>& cases) {
   const auto count = [&cases](std::string_view outcome) {
     std::size_t number = 0;
-    for (const Case* one : cases) number += one->outcome != nullptr && outcome == one->outcome ? 1u : 0u;
+    for (const JunitCase* one : cases) number += one->outcome != nullptr && outcome == one->outcome ? 1u : 0u;
     return number;
   };
   set(node, "tests", cases.size());
@@ -135,55 +140,63 @@ void set_totals(pugi::xml_node& node, const std::vector<const Case*>& cases) {
   set(node, "skipped", count("skipped"));
 }
 
-void append_suite(pugi::xml_node& root, ring::RingKind ring, WorldKind world, const std::vector<Case>& cases,
+void append_suite(pugi::xml_node& root, const std::string& name, const std::vector<JunitCase>& cases,
                   const ReportContext& context) {
-  std::vector<const Case*> here;
+  std::vector<const JunitCase*> here;
   double seconds = 0;
-  for (const Case& one : cases) {
-    if (one.spec->ring != ring || one.spec->world != world) continue;
+  for (const JunitCase& one : cases) {
+    if (one.suite != name) continue;
     here.push_back(&one);
     seconds += one.seconds;
   }
   if (here.empty()) return;
   pugi::xml_node suite = root.append_child("testsuite");
-  set(suite, "name", fmt::format("{}.{}", name_of(world), ring::name_of(ring)));
+  set(suite, "name", name);
   set_totals(suite, here);
   set_seconds(suite, seconds);
   set(suite, "timestamp", context.date);
   add_context(suite, context);
-  for (const Case* one : here) append_case(suite, *one);
+  for (const JunitCase* one : here) append_case(suite, *one);
 }
 
-std::string document(const char* name, const std::vector<Case>& cases, const ReportContext& context, double seconds) {
+/// Of runs: worlds in their order, in each the kinds of ring.
+std::vector<std::string> suites_of_runs() {
+  std::vector<std::string> suites;
+  for (const WorldKind world : {WorldKind::model, WorldKind::kernel}) {
+    for (const ring::RingKind ring : {ring::RingKind::ringbuf, ring::RingKind::perf}) {
+      suites.push_back(suite_of(world, ring));
+    }
+  }
+  return suites;
+}
+
+}  // namespace
+
+std::string junit_document(const char* name, const std::vector<std::string>& suites,
+                           const std::vector<JunitCase>& cases, const ReportContext& context, double seconds) {
   pugi::xml_document document;
   pugi::xml_node root = document.append_child("testsuites");
   set(root, "name", name);
-  std::vector<const Case*> all;
-  for (const Case& one : cases) all.push_back(&one);
+  std::vector<const JunitCase*> all;
+  for (const JunitCase& one : cases) all.push_back(&one);
   set_totals(root, all);
   set_seconds(root, seconds);
-  for (const WorldKind world : {WorldKind::model, WorldKind::kernel}) {
-    for (const ring::RingKind ring : {ring::RingKind::ringbuf, ring::RingKind::perf}) {
-      append_suite(root, ring, world, cases, context);
-    }
-  }
+  for (const std::string& suite : suites) append_suite(root, suite, cases, context);
   std::ostringstream text;
   document.save(text, "  ", pugi::format_indent, pugi::encoding_utf8);
   return text.str();
 }
 
-}  // namespace
-
 std::string junit_of(const Report& report) {
-  std::vector<Case> cases;
+  std::vector<JunitCase> cases;
   for (const RunResult& run : report.runs) cases.push_back(case_of(run));
-  return document("ringside check", cases, report.context, report.duration_seconds);
+  return junit_document("ringside check", suites_of_runs(), cases, report.context, report.duration_seconds);
 }
 
 std::string junit_of(const MutantReport& report) {
-  std::vector<Case> cases;
+  std::vector<JunitCase> cases;
   for (const MutantResult& result : report.mutants) cases.push_back(case_of(result));
-  return document("ringside mutants", cases, report.context, report.duration_seconds);
+  return junit_document("ringside mutants", suites_of_runs(), cases, report.context, report.duration_seconds);
 }
 
 }  // namespace ringside::harness

@@ -29,7 +29,7 @@ MAY_INCLUDE = {
     "consumers": {"ring"},
     "explore": {"ring", "sim"},
     "conform": {"ring", "sim", "bpf", "real"},
-    "harness": {"ring", "sim", "real", "explore", "consumers"},
+    "harness": {"ring", "sim", "real", "explore", "conform", "consumers"},
     "cli": {"ring", "conform", "harness"},
     "props": EVERYTHING,
     "fuzz": EVERYTHING,
