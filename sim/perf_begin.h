@@ -72,6 +72,11 @@ class PerfOutputBegin {
   std::uint64_t position() const { return ring_->backward ? next_head_ : head_; }
   /// A LOST record is to be written first.
   bool announces_loss() const { return announces_loss_; }
+  /// Where it stands after the step that was taken last.
+  PerfPoint point() const {
+    if (phase_ == Phase::stamp) return PerfPoint::entered;
+    return phase_ == Phase::watermark ? PerfPoint::reserved : PerfPoint::none;
+  }
   /// The wake-up counter as it stood at the start, for the end (2.6.3).
   std::uint64_t wakeup_before() const { return wakeup_before_; }
 
@@ -79,17 +84,13 @@ class PerfOutputBegin {
   enum class Phase : std::uint8_t { enter, nest, stamp, head, tail, claim, lose, watermark, done };
 
   StepResult enter() {
-    if (ring_->paused) {  // 2.4.2
-      ring_->lost += 1;
-      event_->lost_samples += 1;
+    if (ring_->paused) {  // 2.4.2; a ring without data pages is paused for ever and counts nothing [2.1]
+      if (ring_->size != 0 && !Memory::breaks(Rule::perf_paused_counts)) count_loss();
       result_ = PerfBegin::refused;
       return finish();
     }
     announces_loss_ = ring_->lost != 0;  // 2.4.3: sampled here, whatever an interrupt does to it until it is written
-    if (announces_loss_) {
-      size_ += ring::perf::lost_bytes;
-      if (event_->attr.sample_id_all) size_ += id_trailer_bytes(event_->attr.sample_type);
-    }
+    if (announces_loss_) size_ += lost_record_bytes<Memory>(*event_);
     return go(Phase::nest);
   }
 
@@ -114,7 +115,9 @@ class PerfOutputBegin {
     // 5.2 A: relaxed; that the stores of the data come after is the control dependency on the space test. Pairs with
     // the consumer's release of data_tail (D).
     tail_ = Memory::load_relaxed(ring_->data_tail);
-    const std::uint64_t free = (ring_->backward ? head_ - tail_ - 1 : tail_ - head_ - 1) & ring_->mask();
+    std::uint64_t free = (ring_->backward ? head_ - tail_ - 1 : tail_ - head_ - 1) & ring_->mask();
+    if (Memory::breaks(Rule::perf_space)) free += 1;
+    if (Memory::breaks(Rule::perf_lost_space) && announces_loss_) free += lost_record_bytes<Memory>(*event_);
     return go(!ring_->overwrite && free < size_ ? Phase::lose : Phase::claim);
   }
 
@@ -127,17 +130,31 @@ class PerfOutputBegin {
   }
 
   StepResult lose() {
-    ring_->lost += 1;
-    event_->lost_samples += 1;
+    count_loss();
     result_ = PerfBegin::lost;
     return finish();
   }
 
   StepResult test_watermark() {
     // 2.4.6: strict, unsigned, and one watermark a record however large the record is.
-    const std::uint64_t produced = ring_->backward ? 0 - next_head_ : next_head_;
-    if (produced - ring_->wakeup > ring_->watermark) ring_->wakeup += ring_->watermark;
+    const bool negated = ring_->backward && !Memory::breaks(Rule::perf_backward_watermark);
+    const std::uint64_t produced = negated ? 0 - next_head_ : next_head_;
+    const std::uint64_t watermark =
+        Memory::breaks(Rule::perf_redirect_watermark) ? initial_watermark(event_->attr, ring_->size) : ring_->watermark;
+    if (Memory::breaks(Rule::perf_half_buffer) && event_->attr.counts_events()) return finish();
+    if (Memory::breaks(Rule::perf_watermark_once)) {
+      const std::uint64_t ahead = produced - ring_->wakeup;
+      if (ahead > watermark) ring_->wakeup += (ahead - 1) / watermark * watermark;
+      return finish();
+    }
+    const bool as_much = Memory::breaks(Rule::perf_watermark_compare) && produced - ring_->wakeup == watermark;
+    if (produced - ring_->wakeup > watermark || as_much) ring_->wakeup += watermark;
     return finish();
+  }
+
+  void count_loss() {
+    ring_->lost += 1;
+    event_->lost_samples += 1;
   }
 
   StepResult go(Phase phase) {

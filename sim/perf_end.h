@@ -55,6 +55,11 @@ class PerfOutputEnd {
     if (phase_ == Phase::flag) raise_flag();
   }
 
+  /// Where it stands after the step that was taken last.
+  PerfPoint point() const {
+    if (phase_ == Phase::reset_nest) return PerfPoint::published;
+    return phase_ == Phase::look_again ? PerfPoint::left : PerfPoint::none;
+  }
   /// After the last step: the event's irq-work is to be queued.
   bool wants_wakeup() const { return wants_wakeup_; }
 

@@ -22,6 +22,9 @@
 
 namespace ringside::sim {
 
+/// The most bytes that a record's header can tell, which counts in eights [2.8].
+inline constexpr std::uint64_t largest_record = 65528;
+
 /// The values of a sample's fields other than its payload.
 struct PerfSampleValues {
   std::uint64_t ip = 0;
@@ -106,13 +109,12 @@ class PerfOutput {
       case Phase::begin:
         return begin();
       case Phase::lost_record:
-        return copy(Phase::header);
       case Phase::header:
-        return copy(Phase::payload);
       case Phase::payload:
-        return copy(Phase::trailer);
+      case Phase::padding:
       case Phase::trailer:
-        return copy(Phase::count);
+      case Phase::late_lost_record:
+        return copy();
       case Phase::count:
         return count();
       case Phase::end:
@@ -127,14 +129,17 @@ class PerfOutput {
   /// Takes all remaining steps; calls `written` when the record is written and the next step is to count it.
   template <class Written>
   void run(Written&& written) {
+    if (phase_ == Phase::begin && refuses_oversize()) refuse_oversize();
     if (phase_ == Phase::begin) {
       begin_.run();
       end_begin();
     }
-    if (phase_ == Phase::lost_record) copy_all(Phase::header);
-    if (phase_ == Phase::header) copy_all(Phase::payload);
-    if (phase_ == Phase::payload) copy_all(Phase::trailer);
-    if (phase_ == Phase::trailer) copy_all(Phase::count);
+    if (phase_ == Phase::lost_record) copy_all();
+    if (phase_ == Phase::header) copy_all();
+    if (phase_ == Phase::payload) copy_all();
+    if (Memory::breaks(Rule::perf_stale_padding) && phase_ == Phase::padding) copy_all();
+    if (phase_ == Phase::trailer) copy_all();
+    if (Memory::breaks(Rule::perf_lost_order) && phase_ == Phase::late_lost_record) copy_all();
     if (phase_ == Phase::count) {
       written();
       count();
@@ -152,11 +157,28 @@ class PerfOutput {
   bool wants_wakeup() const { return end_.wants_wakeup(); }
   /// The record is written; the steps from here on count and publish it.
   bool about_to_publish() const { return phase_ == Phase::count; }
+  /// Where the output stands after the step that was taken last.
+  PerfPoint point() const {
+    if (phase_ == Phase::begin) return begin_.point();
+    return phase_ == Phase::end ? end_.point() : PerfPoint::none;
+  }
   /// Where the record's header stands: after the LOST record, if there is one. Valid once written.
   std::uint64_t position() const { return position_; }
 
  private:
-  enum class Phase : std::uint8_t { begin, lost_record, header, payload, trailer, count, end, done };
+  // Two of them take place in broken models only: padding that is cleared, and a LOST record after the record.
+  enum class Phase : std::uint8_t {
+    begin,
+    lost_record,
+    header,
+    payload,
+    padding,
+    trailer,
+    late_lost_record,
+    count,
+    end,
+    done
+  };
 
   bool is_sample() const { return record_->type == ring::perf::type_sample; }
 
@@ -172,7 +194,19 @@ class PerfOutput {
     return ring::perf::header_bytes + fields.bytes().size() + (raw ? ring::round_up_8(record.payload.size() + 4) : 0);
   }
 
-  StepResult begin() { return begin_.step() == StepResult::done ? end_begin() : StepResult::more; }
+  bool has_raw() const { return (event_->attr.sample_type & sample_raw) != 0; }
+
+  StepResult begin() {
+    if (refuses_oversize()) return refuse_oversize();
+    return begin_.step() == StepResult::done ? end_begin() : StepResult::more;
+  }
+
+  // What a broken model does instead of 2.8.
+  bool refuses_oversize() const { return Memory::breaks(Rule::perf_oversize) && total_ > largest_record; }
+  StepResult refuse_oversize() {
+    result_ = -E2BIG;
+    return finish();
+  }
 
   StepResult end_begin() {
     if (begin_.result() == PerfBegin::refused) {
@@ -185,7 +219,8 @@ class PerfOutput {
       return go(Phase::end);
     }
     cursor_ = begin_.position();
-    prepare(begin_.announces_loss() ? Phase::lost_record : Phase::header);
+    const bool first = begin_.announces_loss() && !Memory::breaks(Rule::perf_lost_order);
+    prepare(first ? Phase::lost_record : Phase::header);
     return StepResult::more;
   }
 
@@ -193,6 +228,7 @@ class PerfOutput {
   void prepare(Phase phase) {
     fields_.clear();
     rest_ = {};
+    phase_ = phase;
     switch (phase) {
       case Phase::lost_record:
         put_lost_record();
@@ -202,28 +238,51 @@ class PerfOutput {
         put_header();
         break;
       case Phase::payload:
-        if (!is_sample() || (event_->attr.sample_type & sample_raw) != 0) rest_ = record_->payload;
+        if (!is_sample() || has_raw()) rest_ = record_->payload;
+        break;
+      case Phase::padding:
+        put_padding();
         break;
       case Phase::trailer:
         if (!is_sample() && event_->attr.sample_id_all) put_id_trailer(fields_, *event_, record_->values);
         break;
-      default:
+      case Phase::late_lost_record:
+        if (begin_.announces_loss()) put_lost_record();
         break;
+      default:
+        return;
     }
     if (!fields_.bytes().empty()) rest_ = fields_.bytes();
-    phase_ = phase;
-    if (rest_.empty() && phase == Phase::payload) prepare(Phase::trailer);
-    if (rest_.empty() && phase == Phase::trailer) phase_ = Phase::count;
+    if (rest_.empty()) prepare(after(phase));
+  }
+
+  static Phase after(Phase phase) {
+    switch (phase) {
+      case Phase::lost_record:
+        return Phase::header;
+      case Phase::header:
+        return Phase::payload;
+      case Phase::payload:
+        return Memory::breaks(Rule::perf_stale_padding) ? Phase::padding : Phase::trailer;
+      case Phase::padding:
+        return Phase::trailer;
+      case Phase::trailer:
+        return Memory::breaks(Rule::perf_lost_order) ? Phase::late_lost_record : Phase::count;
+      default:
+        return Phase::count;
+    }
   }
 
   void put_lost_record() {
-    const bool trailer = event_->attr.sample_id_all;
-    const std::uint64_t bytes = ring::perf::lost_bytes + (trailer ? id_trailer_bytes(event_->attr.sample_type) : 0);
+    const std::uint64_t bytes = lost_record_bytes<Memory>(*event_);
     fields_.put(ring::perf::RecordHeader{ring::perf::type_lost, 0, static_cast<std::uint16_t>(bytes)});
-    fields_.put(event_->id);  // 2.7: of the event that writes now, not of the losers
+    // 2.7: of the event that writes now, not of the losers
+    fields_.put(Memory::breaks(Rule::perf_lost_id) ? ring_->owner_id : event_->id);
     fields_.put(ring_->lost);
-    ring_->lost = 0;  // exchanged: what is lost from here on is the next LOST record's
-    if (trailer) put_id_trailer(fields_, *event_, record_->values);
+    // Exchanged: what is lost from here on is the next LOST record's.
+    if (!Memory::breaks(Rule::perf_lost_reset)) ring_->lost = 0;
+    if (Memory::breaks(Rule::perf_lost_samples)) event_->lost_samples = 0;
+    if (bytes != ring::perf::lost_bytes) put_id_trailer(fields_, *event_, record_->values);
   }
 
   void put_header() {
@@ -231,34 +290,46 @@ class PerfOutput {
     fields_.put(ring::perf::RecordHeader{record_->type, record_->misc, size});
     if (!is_sample()) return;
     put_sample_fields(fields_, *event_, record_->values);
-    if ((event_->attr.sample_type & sample_raw) != 0) {
-      fields_.put(static_cast<std::uint32_t>(ring::perf::raw_size(record_->payload.size())));
-    }
+    if (!has_raw()) return;
+    const std::size_t bytes = record_->payload.size();
+    const std::uint64_t raw_size = Memory::breaks(Rule::perf_raw_size) ? bytes : ring::perf::raw_size(bytes);
+    fields_.put(static_cast<std::uint32_t>(raw_size));
+  }
+
+  void put_padding() {
+    if (!is_sample() || !has_raw()) return;
+    const std::size_t bytes = record_->payload.size();
+    for (std::size_t i = bytes; i < ring::perf::raw_size(bytes); ++i) fields_.put(std::byte{0});
   }
 
   // 2.5: in order, page by page, one page's part a step. Padding is passed over and keeps what an earlier lap left.
-  StepResult copy(Phase next) {
+  StepResult copy() {
     const std::uint64_t offset = cursor_ & ring_->mask();
     const std::size_t part = std::min<std::size_t>(rest_.size(), ring_->page_size - offset % ring_->page_size);
     Memory::write_bytes(ring_->data + offset, rest_.data(), part);
     cursor_ += part;
     rest_ = rest_.subspan(part);
-    if (rest_.empty()) prepare(next);
+    if (rest_.empty()) prepare(after(phase_));
     return StepResult::more;
   }
 
-  void copy_all(Phase next) {
-    for (const Phase now = phase_; phase_ == now;) copy(next);
+  void copy_all() {
+    for (const Phase now = phase_; phase_ == now;) copy();
   }
 
   StepResult count() {
     // 2.9: samples only, by the attr of the event that writes; the comparison is one of ints.
     const PerfAttr& attr = event_->attr;
-    if (is_sample() && !attr.watermark && attr.wakeup_events != 0) {
-      const auto wakeup_events = static_cast<std::int32_t>(attr.wakeup_events);
+    const bool by_zero = Memory::breaks(Rule::perf_wakeup_events_zero) && !attr.watermark && attr.wakeup_events == 0;
+    const bool counted = is_sample() || Memory::breaks(Rule::perf_samples_count);
+    if (counted && (attr.counts_events() || by_zero)) {
+      const auto wakeup_events = by_zero ? 1 : static_cast<std::int32_t>(attr.wakeup_events);
       ring_->events += 1;
-      if (static_cast<std::int32_t>(ring_->events) >= wakeup_events) {
-        ring_->events -= wakeup_events;
+      const bool enough = Memory::breaks(Rule::perf_wakeup_events_compare)
+                              ? static_cast<std::uint32_t>(ring_->events) >= static_cast<std::uint32_t>(wakeup_events)
+                              : static_cast<std::int32_t>(ring_->events) >= wakeup_events;
+      if (enough) {
+        ring_->events = Memory::breaks(Rule::perf_events_shared) ? 0 : ring_->events - wakeup_events;
         ring_->wakeup += 1;
       }
     }

@@ -19,6 +19,23 @@ void fill_control_page(std::byte* page, std::uint64_t data_size) {
 
 }  // namespace
 
+PerfRingState start_perf_ring(std::byte* control_page, std::byte* data, std::uint64_t data_size, const PerfAttr& attr,
+                              std::uint64_t owner_id, bool writable) {
+  fill_control_page(control_page, data_size);
+  PerfRingState state;
+  state.data_head = reinterpret_cast<std::uint64_t*>(control_page + ring::perf::data_head_offset);
+  state.data_tail = reinterpret_cast<std::uint64_t*>(control_page + ring::perf::data_tail_offset);
+  state.data = data;
+  state.size = data_size;
+  state.page_size = page_size_bytes();
+  state.owner_id = owner_id;
+  state.overwrite = !writable;
+  state.backward = attr.write_backward;
+  state.paused = data_size == 0;
+  state.watermark = initial_watermark(attr, data_size);
+  return state;
+}
+
 ring::Result<std::unique_ptr<PerfRingModel>> PerfRingModel::create(const PerfRingOptions& options) {
   const std::string attempt = "create a perf ring";
   if ((options.attr.sample_type & ~sample_known) != 0) {
@@ -36,16 +53,8 @@ ring::Result<std::unique_ptr<PerfRingModel>> PerfRingModel::create(const PerfRin
 }
 
 PerfRingModel::PerfRingModel(PerfMemory memory, const PerfRingOptions& options) : memory_(std::move(memory)) {
-  std::byte* page = memory_.kernel_control_page();
-  fill_control_page(page, memory_.data_size());
-  state_.data_head = reinterpret_cast<std::uint64_t*>(page + ring::perf::data_head_offset);
-  state_.data_tail = reinterpret_cast<std::uint64_t*>(page + ring::perf::data_tail_offset);
-  state_.data = memory_.kernel_data();
-  state_.size = memory_.data_size();
-  state_.page_size = page_size_bytes();
-  state_.overwrite = !options.writable;
-  state_.backward = options.attr.write_backward;
-  state_.watermark = initial_watermark(options.attr, state_.size);
+  state_ = start_perf_ring(memory_.kernel_control_page(), memory_.kernel_data(), memory_.data_size(), options.attr,
+                           options.event_id, options.writable);
   state_.head = options.start_position;
   *state_.data_head = options.start_position;
   *state_.data_tail = options.start_position;

@@ -31,6 +31,11 @@ struct PerfRingOptions {
   UserMapping user_mapping = default_user_mapping;
 };
 
+/// A ring as its first mapping makes it [2.2, 2.3], over memory that is all zero: a control page and `data_size` bytes
+/// of data, which may be 0. `writable`: that mapping; without it the ring is an overwrite ring.
+PerfRingState start_perf_ring(std::byte* control_page, std::byte* data, std::uint64_t data_size, const PerfAttr& attr,
+                              std::uint64_t owner_id, bool writable);
+
 /// poll and the wait queue are thread-safe; all else belongs to the CPU that writes.
 class PerfRingModel : public PollSource {
  public:

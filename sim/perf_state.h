@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "ring/layout.h"
+#include "sim/rule.h"
 
 namespace ringside::sim {
 
@@ -33,6 +34,9 @@ struct PerfAttr {
   std::uint32_t wakeup_events = 1;     ///< when watermark is false; 0: only the half-buffer watermark [2.9]
   std::uint32_t wakeup_watermark = 0;  ///< bytes, when watermark is true; 0: half the buffer
   bool write_backward = false;
+
+  /// Whether samples are counted for a wake-up [2.9].
+  bool counts_events() const { return !watermark && wakeup_events != 0; }
 };
 
 /// One event. All zero at first but for attr and id.
@@ -42,13 +46,23 @@ struct PerfEventState {
   std::uint64_t lost_samples = 0;  ///< what PERF_FORMAT_LOST reads [2.7]; never reset
 };
 
+/// Where an output stands right after a store that an interrupt, or a watched word, can tell apart [5.2].
+enum class PerfPoint : std::uint8_t {
+  none,
+  entered,    ///< nest has been raised, and nothing read yet
+  reserved,   ///< head has moved, and nothing is written yet
+  published,  ///< data_head is stored, and nest not yet reset
+  left,       ///< nest is 0, and head not yet looked at again
+};
+
 /// One ring. Written by one CPU at a time, interrupts included; `poll` is shared with whoever polls.
 struct PerfRingState {
   std::uint64_t* data_head = nullptr;
   std::uint64_t* data_tail = nullptr;
   std::byte* data = nullptr;    ///< mapped once: what is written wraps
-  std::uint64_t size = 0;       ///< bytes of the data area, a power of two
+  std::uint64_t size = 0;       ///< bytes of the data area: a power of two, or 0 for a ring that stores nothing [2.1]
   std::uint32_t page_size = 0;  ///< bytes
+  std::uint64_t owner_id = 0;   ///< of the event that was mapped; the kernel writes it nowhere
 
   bool overwrite = false;
   bool backward = false;
@@ -75,7 +89,14 @@ constexpr std::uint64_t id_trailer_bytes(std::uint64_t sample_type) {
   return 8 * fields;
 }
 
-/// The watermark of a new ring [2.3].
+/// Bytes of a LOST record that the event writes [2.7].
+template <class Memory>
+constexpr std::uint64_t lost_record_bytes(const PerfEventState& event) {
+  const bool trailer = event.attr.sample_id_all && !Memory::breaks(Rule::perf_lost_trailer);
+  return ring::perf::lost_bytes + (trailer ? id_trailer_bytes(event.attr.sample_type) : 0);
+}
+
+/// The watermark of a new ring, 0 for one without data [2.3].
 constexpr std::uint64_t initial_watermark(const PerfAttr& attr, std::uint64_t data_size) {
   if (attr.watermark && attr.wakeup_watermark != 0) {
     return attr.wakeup_watermark < data_size ? attr.wakeup_watermark : data_size;
