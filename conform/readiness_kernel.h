@@ -39,10 +39,11 @@ class KernelReadiness {
   ring::Result<Outcome> apply(ring::RingKind kind, const Op& op);
   /// Side::look.
   ring::Result<Outcome> look();
+  /// poll(2) of one descriptor.
+  ring::Result<Outcome> poll(std::size_t descriptor);
 
  private:
   KernelReadiness() = default;
-  ring::Result<Outcome> poll(std::size_t descriptor);
   ring::Result<Outcome> control(ring::RingKind kind, const Op& op);
   ring::Result<Outcome> wait(std::size_t set);
 

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A record that stays BUSY. The holding program sleeps inside a copy from user memory: from a page that userfaultfd
-// leaves missing until the record is to be settled. So a hold costs no CPU time, needs no time-out to be safe (a killed
-// process ends the sleep), and is known to hold by the fault that it raises, not by waiting long enough.
+// A record that stays BUSY. The holding program sleeps inside a copy from user memory: from a page that is missing
+// until the record is to be settled. So a hold costs no CPU time, needs no time-out to be safe (a killed process ends
+// the sleep), and is known to hold by the fault that it raises, not by waiting long enough.
 #include <bpf/bpf.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/userfaultfd.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cassert>
-#include <cstring>
-#include <vector>
 
+#include "real/missing_page.h"
 #include "real/pinned.h"
 #include "real/producers.h"
 #include "real/program.h"
@@ -26,70 +21,6 @@
 namespace ringside::real {
 
 namespace {
-
-ring::Result<Fd> open_userfaultfd() {
-  Fd fd(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK)));
-  if (!fd) {
-    // Where the system call is refused, the device may be allowed (since 6.1).
-    const Fd device(::open("/dev/userfaultfd", O_RDWR | O_CLOEXEC));
-    if (device) fd = Fd(::ioctl(device.get(), USERFAULTFD_IOC_NEW, O_CLOEXEC | O_NONBLOCK));
-  }
-  if (!fd) {
-    return ring::errno_error("open userfaultfd", errno,
-                             "run as root or with CAP_SYS_PTRACE, or allow /dev/userfaultfd");
-  }
-  uffdio_api api{};
-  api.api = UFFD_API;
-  if (::ioctl(fd.get(), UFFDIO_API, &api) != 0) return ring::errno_error("set up userfaultfd", errno);
-  return fd;
-}
-
-/// A page that is missing until it is supplied.
-class MissingPage {
- public:
-  static ring::Result<MissingPage> create() {
-    MissingPage result;
-    auto fd = open_userfaultfd();
-    if (!fd) return tl::unexpected(fd.error());
-    auto page = Mapping::anonymous(page_bytes(), "the page that a hold waits for");
-    if (!page) return tl::unexpected(page.error());
-    uffdio_register range{};
-    range.range.start = reinterpret_cast<std::uintptr_t>(page->data());
-    range.range.len = page->size();
-    range.mode = UFFDIO_REGISTER_MODE_MISSING;
-    if (::ioctl(fd->get(), UFFDIO_REGISTER, &range) != 0) {
-      return ring::errno_error("register page with userfaultfd", errno);
-    }
-    result.page_ = std::move(*page);
-    result.fd_ = std::move(*fd);
-    return result;
-  }
-
-  std::uint64_t address() const { return reinterpret_cast<std::uintptr_t>(page_.data()); }
-  /// Readable once a thread sleeps on the page.
-  int fd() const { return fd_.get(); }
-
-  /// Ends the sleep of whoever reads the page: it reads `value`.
-  ring::Result<void> supply(std::uint32_t value) {
-    std::vector<std::byte> content(page_.size());
-    std::memcpy(content.data(), &value, sizeof(value));
-    uffdio_copy copy{};
-    copy.dst = address();
-    copy.src = reinterpret_cast<std::uintptr_t>(content.data());
-    copy.len = page_.size();
-    if (::ioctl(fd_.get(), UFFDIO_COPY, &copy) != 0) return ring::errno_error("supply page of a hold", errno);
-    return {};
-  }
-
-  /// The last resort: whoever sleeps on the page reads zeros.
-  void abandon() { fd_.reset(); }
-
- private:
-  MissingPage() = default;
-
-  Mapping page_;
-  Fd fd_;
-};
 
 /// The context of the `hold` program.
 struct HoldArguments {
