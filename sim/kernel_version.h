@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernel versions, and what the model does differently for them (KERNEL-RINGS 6).
+// Kernel versions, and the rules that not every kernel has (KERNEL-RINGS 5.5 and 6): one table, from which the models
+// take what they do differently.
 #pragma once
 
 #include <compare>
 #include <cstdint>
 #include <ostream>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "ring/result.h"
+#include "ring/ring_kind.h"
 
 namespace ringside::sim {
 
@@ -32,13 +35,58 @@ ring::Result<KernelVersion> parse_kernel_version(std::string_view text);
 
 inline constexpr KernelVersion default_kernel_version{6, 18};
 
+/// The rules that hold from some release on, in the order of version_rules().
+enum class VersionRuleId : std::uint8_t {
+  ringbuf,
+  ringbuf_oversize,
+  ringbuf_read_only_pages,
+  ringbuf_dynptr,
+  ringbuf_pending_pos,
+  ringbuf_raw_lock,
+  ringbuf_resilient_lock,
+  ringbuf_no_exec,
+  ringbuf_overwrite,
+  ringbuf_walk_unequal,
+  ringbuf_overwrite_available,
+  perf_nest_counter,
+  perf_format_lost,
+  perf_sample_sizes,
+  perf_poll_error,
+  perf_pages_at_mmap,
+  perf_unsplit_mapping,
+  perf_redirected_mmap,
+  user_ringbuf,
+};
+
+/// One of them. Plain data with the life of the program.
+struct VersionRule {
+  VersionRuleId id;
+  std::string_view name;     ///< stable: `ringbuf_pending_pos`
+  std::string_view section;  ///< of KERNEL-RINGS
+  std::string_view holds;    ///< what is so where the rule holds, one sentence
+  std::string_view before;   ///< what is so where it does not
+  /// The first release that has it: the mainline one, then those of older series that got it later, each for its series
+  /// alone. A series whose patch level is not known stands with 0.
+  std::span<const KernelVersion> since;
+  std::string_view evidence;  ///< what is not certain about `since`; may be empty
+  ring::RingKind kind;
+  bool modelled;  ///< whether a model with a KernelVersion does otherwise where the rule does not hold
+};
+
+/// The table. Thread-safe.
+std::span<const VersionRule> version_rules();
+const VersionRule& version_rule(VersionRuleId id);
+/// Whether that kernel has it.
+bool holds(const VersionRule& rule, const KernelVersion& version);
+bool holds(VersionRuleId id, const KernelVersion& version);
+
 /// How reserve takes its lock in NMI context (KERNEL-RINGS 5.5).
 enum class NmiLock : std::uint8_t {
   try_once,   ///< one attempt; fails whoever holds it
   resilient,  ///< waits for another CPU, fails when its own CPU holds it
 };
 
-/// The rules of the BPF ring buffer that differ between kernels (KERNEL-RINGS 6). Plain data: a test may mix its own.
+/// What the model of the BPF ring buffer does differently for kernels. Plain data: a test may mix its own.
 struct RingbufRules {
   bool has_ringbuf = true;           ///< BPF_MAP_TYPE_RINGBUF exists (5.8)
   bool refuses_oversize = true;      ///< 1.5.2: a span larger than the ring fails (CVE-2021-3489)
@@ -51,8 +99,7 @@ struct RingbufRules {
   friend bool operator==(const RingbufRules&, const RingbufRules&) = default;
 };
 
-/// The rules of that kernel. The fix of CVE-2024-41009 went into 6.10 and into the stable series 5.10, 5.15, 6.1, 6.6
-/// and 6.9, at patch levels that the specification does not name: every release of those series counts as fixed.
+/// The rules of that kernel, by the table.
 RingbufRules ringbuf_rules(const KernelVersion& version);
 
 }  // namespace ringside::sim

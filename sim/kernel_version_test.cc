@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
+#include <cstddef>
+#include <set>
+#include <string_view>
 
 namespace ringside::sim {
 namespace {
@@ -56,6 +58,59 @@ TEST(RingbufRules, PendingPositionCameWith6_10AndTheStableSeriesOfItsDay) {
   }
   for (const KernelVersion open : {KernelVersion{5, 8}, {5, 16}, {6, 0}, {6, 2}, {6, 8}}) {
     EXPECT_FALSE(ringbuf_rules(open).has_pending_pos) << open;
+  }
+}
+
+TEST(RingbufRules, AvailableOfAnOverwriteRingChangedIn7_3) {
+  EXPECT_FALSE(ringbuf_rules({7, 2}).available_is_least);
+  EXPECT_TRUE(ringbuf_rules({7, 3, 0}).available_is_least);
+}
+
+TEST(VersionRules, StandInTheOrderOfTheEnumerationUnderNamesOfTheirOwn) {
+  std::set<std::string_view> names;
+  for (std::size_t at = 0; at < version_rules().size(); ++at) {
+    const VersionRule& rule = version_rules()[at];
+    EXPECT_EQ(static_cast<std::size_t>(rule.id), at) << rule.name;
+    EXPECT_TRUE(names.insert(rule.name).second) << rule.name;
+    ASSERT_FALSE(rule.since.empty()) << rule.name;
+    EXPECT_FALSE(rule.section.empty() || rule.holds.empty() || rule.before.empty()) << rule.name;
+  }
+  EXPECT_EQ(names.size(), static_cast<std::size_t>(VersionRuleId::user_ringbuf) + 1);
+}
+
+TEST(VersionRules, AnOlderSeriesThatGotARuleKeepsItToItself) {
+  const VersionRule& rule = version_rule(VersionRuleId::ringbuf_oversize);
+  EXPECT_TRUE(holds(rule, {5, 10, 37}));
+  EXPECT_FALSE(holds(rule, {5, 10, 36}));
+  EXPECT_FALSE(holds(rule, {5, 11, 0}));
+  EXPECT_TRUE(holds(rule, {5, 13, 0}));
+}
+
+TEST(VersionRules, AgreeWithTheKernelsOnWhichTheyWereMeasured) {
+  struct Measured {
+    VersionRuleId id;
+    KernelVersion version;
+    bool has;
+  };
+  using enum VersionRuleId;
+  for (const Measured& measured : {Measured{ringbuf_no_exec, {6, 12, 118}, false},
+                                   {ringbuf_no_exec, {6, 18, 44}, true},
+                                   {perf_redirected_mmap, {6, 12, 118}, false},
+                                   {perf_redirected_mmap, {6, 18, 44}, true},
+                                   {perf_redirected_mmap, {6, 19, 14}, true},
+                                   {perf_format_lost, {5, 10, 262}, true},
+                                   {perf_unsplit_mapping, {6, 1, 192}, true},
+                                   {ringbuf_resilient_lock, {6, 12, 118}, false},
+                                   {ringbuf_resilient_lock, {6, 16, 3}, true},
+                                   {ringbuf_overwrite, {6, 18, 44}, false},
+                                   {ringbuf_overwrite, {6, 19, 14}, true},
+                                   {ringbuf_overwrite_available, {7, 2, 13}, false},
+                                   {ringbuf_overwrite_available, {7, 3, 4}, true},
+                                   {ringbuf_walk_unequal, {7, 0, 13}, false},
+                                   {user_ringbuf, {6, 1, 192}, true},
+                                   {user_ringbuf, {5, 10, 262}, false}}) {
+    EXPECT_EQ(holds(measured.id, measured.version), measured.has)
+        << version_rule(measured.id).name << " on " << measured.version;
   }
 }
 
