@@ -114,6 +114,7 @@ enum class Arg : std::uint8_t {
   set,
   trigger,
   letters,
+  at,
 };
 
 /// What an argument can be. `words`: the value is the index of one of them. `bits`: the value has bit i set for word i,

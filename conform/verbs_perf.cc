@@ -12,6 +12,9 @@ constexpr std::string_view event_words[] = {"a", "b"};
 constexpr std::string_view slot_words[] = {"a", "b", "other", "empty", "outside"};
 constexpr std::string_view field_words[] = {"raw", "tid",        "time", "id",    "stream_id",
                                             "cpu", "identifier", "addr", "period"};
+/// Where an output is when another one comes in between: nest raised and nothing read yet, head moved and nothing
+/// written yet, data_head stored and nest not yet reset, nest reset and head not yet looked at again.
+constexpr std::string_view point_words[] = {"entered", "reserved", "published", "left"};
 constexpr std::string_view perf_page_words[] = {"0", "1", "2", "4"};
 
 ArgSpec event_arg() { return words_arg(Arg::event, "event", event_words); }
@@ -37,8 +40,8 @@ std::vector<VerbSpec> make_table() {
        36},
       {Verb::perf_nested,
        "nested",
-       "output, and while it is being written another one of `inner` bytes within it, on the same CPU",
-       {event_arg(), size_arg(), bytes_arg(Arg::inner, "inner", 0, 1024)},
+       "output, and when it has come to that point another one of `inner` bytes within it, on the same CPU",
+       {event_arg(), size_arg(), bytes_arg(Arg::inner, "inner", 0, 1024), words_arg(Arg::at, "at", point_words)},
        2},
       {Verb::comm,
        "comm",
@@ -73,10 +76,10 @@ std::vector<VerbSpec> make_table() {
       {Verb::reset, "reset", "PERF_EVENT_IOC_RESET", {event_arg()}, 1},
       {Verb::map,
        "map",
-       "mmap of the event; nothing while this script has it mapped",
+       "mmap of the event; nothing while this script has it mapped twice",
        {event_arg(), words_arg(Arg::pages, "pages", perf_page_words), words_arg(Arg::readonly, "readonly", no_or_yes)},
        3},
-      {Verb::unmap, "unmap", "munmap of the event; nothing while it is not mapped", {event_arg()}, 2},
+      {Verb::unmap, "unmap", "munmap of the event's last mapping; nothing while it is not mapped", {event_arg()}, 2},
       {Verb::redirect,
        "redirect",
        "PERF_EVENT_IOC_SET_OUTPUT of one event to another, or to itself",

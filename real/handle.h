@@ -4,9 +4,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "ring/result.h"
+
+struct perf_event_attr;
 
 namespace ringside::real {
 
@@ -30,6 +34,12 @@ class Fd {
  private:
   int fd_ = -1;
 };
+
+/// perf_event_open(2) of an event on its own, closed on exec. `pid` 0: the calling thread, -1: any; `cpu` -1: any. A
+/// kernel that refuses attr.read_format (before 6.0 there is no lost count) gets the same without it. `what` names the
+/// event in an error, which is EPERM or EACCES without privilege, ENODEV for a CPU that is not online, or what the
+/// kernel refuses of attr.
+ring::Result<Fd> open_event(const perf_event_attr& attr, std::int32_t pid, std::int32_t cpu, std::string_view what);
 
 /// One owned memory mapping. Movable; unmapped at the end of its life.
 class Mapping {

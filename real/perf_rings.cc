@@ -6,7 +6,6 @@
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,7 +38,6 @@ std::vector<std::uint32_t> parse_cpu_list(const std::string& text) {
 
 perf_event_attr output_attr(const PerfOptions& options) {
   perf_event_attr attr{};
-  attr.size = sizeof(attr);
   attr.type = PERF_TYPE_SOFTWARE;
   attr.config = PERF_COUNT_SW_BPF_OUTPUT;
   attr.sample_type = PERF_SAMPLE_RAW;
@@ -52,25 +50,6 @@ perf_event_attr output_attr(const PerfOptions& options) {
   }
   attr.read_format = PERF_FORMAT_LOST;
   return attr;
-}
-
-ring::Result<Fd> open_event(const PerfOptions& options, std::uint32_t cpu) {
-  perf_event_attr attr = output_attr(options);
-  const auto open = [&] {
-    return static_cast<int>(::syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC));
-  };
-  Fd event(open());
-  if (!event && errno == EINVAL) {
-    // Before 6.0 there is no lost count to read; the rings are the same.
-    attr.read_format = 0;
-    event = Fd(open());
-  }
-  if (event) return event;
-  const int code = errno;
-  const char* remedy = code == EPERM || code == EACCES ? "run as root or with CAP_PERFMON"
-                       : code == ENODEV                ? "name a CPU that is online"
-                                                       : "";
-  return ring::errno_error(fmt::format("open perf event on CPU {}", cpu), code, remedy);
 }
 
 ring::Result<void> check(const PerfOptions& options, std::span<const std::uint32_t> cpus) {
@@ -125,7 +104,8 @@ ring::Result<PerfRings> PerfRings::map_only(const PerfOptions& options) {
 }
 
 ring::Result<void> PerfRings::open_ring(std::uint32_t cpu) {
-  auto event = open_event(options_, cpu);
+  auto event =
+      open_event(output_attr(options_), -1, static_cast<std::int32_t>(cpu), fmt::format("perf event on CPU {}", cpu));
   if (!event) return tl::unexpected(event.error());
   const std::size_t page = page_bytes();
   const std::size_t data_size = options_.data_pages * page;

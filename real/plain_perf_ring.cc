@@ -30,7 +30,6 @@ static_assert(PlainPerfOptions{}.sample_type == PERF_SAMPLE_ADDR);
 
 perf_event_attr attr_of(const PlainPerfOptions& options) {
   perf_event_attr attr{};
-  attr.size = sizeof(attr);
   attr.type = PERF_TYPE_SOFTWARE;
   if (options.event == PlainEvent::page_faults) {
     attr.config = PERF_COUNT_SW_PAGE_FAULTS;
@@ -54,25 +53,8 @@ perf_event_attr attr_of(const PlainPerfOptions& options) {
   return attr;
 }
 
-const char* name_of(PlainEvent event) { return event == PlainEvent::page_faults ? "page-fault" : "thread-name"; }
-
-ring::Result<Fd> open_event(const PlainPerfOptions& options) {
-  perf_event_attr attr = attr_of(options);
-  const auto open = [&] {
-    return static_cast<int>(::syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
-  };
-  Fd event(open());
-  if (!event && errno == EINVAL) {
-    // Before 6.0 there is no lost count to read; the ring is the same.
-    attr.read_format = 0;
-    event = Fd(open());
-  }
-  if (event) return event;
-  const int code = errno;
-  const char* remedy = code == EPERM || code == EACCES ? "run as root, or: sudo sysctl kernel.perf_event_paranoid=2"
-                       : code == ENOSYS                ? "needs a kernel with CONFIG_PERF_EVENTS"
-                                                       : "";
-  return ring::errno_error(fmt::format("open {} event of this thread", name_of(options.event)), code, remedy);
+std::string_view name_of(PlainEvent event) {
+  return event == PlainEvent::page_faults ? "page-fault event of this thread" : "thread-name event of this thread";
 }
 
 }  // namespace
@@ -101,7 +83,7 @@ std::uint64_t FreshPages::address(std::size_t index) const {
 }
 
 ring::Result<PlainPerfRing> PlainPerfRing::open(const PlainPerfOptions& options) {
-  auto event = open_event(options);
+  auto event = open_event(attr_of(options), 0, -1, name_of(options.event));
   if (!event) return tl::unexpected(event.error());
   PlainPerfRing result(options, std::move(*event));
   if (auto mapped = result.map(); !mapped) return tl::unexpected(mapped.error());

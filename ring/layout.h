@@ -45,6 +45,7 @@ inline constexpr std::uint64_t data_tail_offset = 1032;
 inline constexpr std::uint64_t data_offset_offset = 1040;
 inline constexpr std::uint64_t data_size_offset = 1048;
 inline constexpr std::uint32_t type_lost = 2;
+inline constexpr std::uint32_t type_comm = 3;
 inline constexpr std::uint32_t type_sample = 9;
 inline constexpr std::uint64_t header_bytes = 8;  ///< u32 type, u16 misc, u16 size
 inline constexpr std::uint64_t lost_bytes = 24;   ///< header, u64 id, u64 lost

@@ -87,6 +87,19 @@ inline void put_id_trailer(PerfFields& out, const PerfEventState& event, const P
   if ((type & sample_identifier) != 0) out.put(event.id);
 }
 
+/// Bytes of a whole record, LOST records before it apart: more than header.size can tell when it is oversize [2.8].
+inline std::uint64_t record_bytes(const PerfEventState& event, const PerfRecord& record) {
+  if (record.type != ring::perf::type_sample) {
+    assert(record.payload.size() % 8 == 0);
+    return ring::perf::header_bytes + record.payload.size() +
+           (event.attr.sample_id_all ? id_trailer_bytes(event.attr.sample_type) : 0);
+  }
+  PerfFields fields;
+  put_sample_fields(fields, event, record.values);
+  const bool raw = (event.attr.sample_type & sample_raw) != 0;
+  return ring::perf::header_bytes + fields.bytes().size() + (raw ? ring::round_up_8(record.payload.size() + 4) : 0);
+}
+
 template <class Memory>
 class PerfOutput {
  public:
@@ -95,7 +108,7 @@ class PerfOutput {
       : ring_(&ring),
         event_(&event),
         record_(&record),
-        total_(total_bytes(event, record)),
+        total_(record_bytes(event, record)),
         // 2.8: only 16 bits of the size are reserved; all of the record is written nevertheless.
         begin_(ring, event, static_cast<std::uint16_t>(total_)),
         end_(ring, 0) {}
@@ -181,18 +194,6 @@ class PerfOutput {
   };
 
   bool is_sample() const { return record_->type == ring::perf::type_sample; }
-
-  static std::uint64_t total_bytes(const PerfEventState& event, const PerfRecord& record) {
-    if (record.type != ring::perf::type_sample) {
-      assert(record.payload.size() % 8 == 0);
-      return ring::perf::header_bytes + record.payload.size() +
-             (event.attr.sample_id_all ? id_trailer_bytes(event.attr.sample_type) : 0);
-    }
-    PerfFields fields;
-    put_sample_fields(fields, event, record.values);
-    const bool raw = (event.attr.sample_type & sample_raw) != 0;
-    return ring::perf::header_bytes + fields.bytes().size() + (raw ? ring::round_up_8(record.payload.size() + 4) : 0);
-  }
 
   bool has_raw() const { return (event_->attr.sample_type & sample_raw) != 0; }
 
