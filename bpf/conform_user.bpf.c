@@ -9,6 +9,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/conform_user.h"
+#include "bpf/user_sample.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -28,28 +29,6 @@ struct {
   __array(values, struct user_ring);
 } rings SEC(".maps");
 
-/* Volatile accesses: an interrupt of this CPU writes or reads the place meanwhile, or the verifier is not to know what
- * was written. */
-#define READ_NOW(place) (*(const volatile __typeof__(place)*)&(place))
-#define WRITE_NOW(place, value) (*(volatile __typeof__(place)*)&(place) = (value))
-
-/*
- * The length of a sample that is not empty, by what can be read of it: no helper tells it before kernel 6.5. Bit by bit
- * from above; the number lives in memory so that the verifier does not follow each of its values.
- */
-static __always_inline __u32 probe_length(const struct bpf_dynptr* sample) {
-  __u8 byte;
-  WRITE_NOW(shared.probed, 0);
-  int is_long = bpf_dynptr_read(&byte, 1, sample, 63, 0) == 0;
-#pragma unroll
-  for (int bit = 13; bit >= 0; bit--) {
-    if (bit > 5 && !is_long) continue;
-    __u32 longer = READ_NOW(shared.probed) + (1u << bit);
-    if (bpf_dynptr_read(&byte, 1, sample, longer - 1, 0) == 0) WRITE_NOW(shared.probed, longer);
-  }
-  return READ_NOW(shared.probed);
-}
-
 /* 8 words at a time: most samples are not longer. */
 static long fold_words(__u32 index, const __u32* length) {
   const __u64* words = (const __u64*)shared.sample;
@@ -64,8 +43,7 @@ static long fold_words(__u32 index, const __u32* length) {
 }
 
 static __always_inline void note(const struct bpf_dynptr* sample) {
-  __u8 byte;
-  __u32 length = bpf_dynptr_read(&byte, 1, sample, 0, 0) == 0 ? probe_length(sample) : 0;
+  __u32 length = length_of_sample(sample, &shared.probed, 13);
   if (length > CONFORM_USER_MOST_SAMPLE) return;
   if (shared.samples < CONFORM_USER_LENGTHS) shared.lengths[shared.samples] = length;
   shared.bytes += (length + 15) & ~7u;
