@@ -284,5 +284,63 @@ TEST(EpollWait, IsCancelledNowAndLater) {
   EXPECT_EQ(watched.epoll.wait(ready, -1), -ECANCELED);
 }
 
+// A file that is ready for what it is told to be.
+struct Ready : PollSource {
+  std::uint32_t poll() override { return bits; }
+  WaitQueue& wait_queue() override { return queue; }
+  std::uint32_t bits = 0;
+  WaitQueue queue;
+};
+
+TEST(EpollInterest, ReportsWhatWasAskedForAndErrorsAlways) {
+  Ready file;
+  Epoll epoll;
+  ASSERT_TRUE(epoll.add(file, Trigger::level, 0, poll_out));
+  file.bits = poll_readable;
+  file.queue.wake_all();
+  EXPECT_EQ(wait_now(epoll), 0u);
+  file.bits = poll_readable | poll_writable;
+  file.queue.wake_all();
+  EXPECT_EQ(wait_now(epoll), poll_out);
+  ASSERT_TRUE(epoll.modify(file, Trigger::edge));  // the interest stays
+  file.bits = poll_in | poll_hup;
+  EXPECT_EQ(wait_now(epoll), poll_hup);
+}
+
+// Each broken rule, where the sound set does otherwise.
+
+TEST(BrokenEpoll, ReportsALevelTriggeredItemOnce) {
+  Ready file;
+  file.bits = poll_in;
+  Epoll sound;
+  Epoll broken(Rule::epoll_level_again);
+  for (Epoll* each : {&sound, &broken}) ASSERT_TRUE(each->add(file, Trigger::level, 0));
+  EXPECT_TRUE(ready_now(sound) && ready_now(broken));
+  EXPECT_TRUE(ready_now(sound));
+  EXPECT_FALSE(ready_now(broken));
+}
+
+TEST(BrokenEpoll, KeepsAnItemThatIsNotReady) {
+  Ready file;
+  Epoll sound;
+  Epoll broken(Rule::epoll_polls_again);
+  for (Epoll* each : {&sound, &broken}) ASSERT_TRUE(each->add(file, Trigger::edge, 0));
+  file.queue.wake_all();
+  EXPECT_FALSE(ready_now(sound) || ready_now(broken));
+  file.bits = poll_in;  // without waking anybody
+  EXPECT_FALSE(ready_now(sound));
+  EXPECT_TRUE(ready_now(broken));
+}
+
+TEST(BrokenEpoll, AddAnnouncesNothing) {
+  Ready file;
+  file.bits = poll_in;
+  Epoll sound;
+  Epoll broken(Rule::epoll_add_polls);
+  for (Epoll* each : {&sound, &broken}) ASSERT_TRUE(each->add(file, Trigger::level, 0));
+  EXPECT_TRUE(ready_now(sound));
+  EXPECT_FALSE(ready_now(broken));
+}
+
 }  // namespace
 }  // namespace ringside::sim
