@@ -31,6 +31,24 @@ TEST_F(RingbufMapTest, RefusesEverySizeThatTheKernelRefuses) {
   }
 }
 
+TEST_F(RingbufMapTest, OverwriteRingsAreThereOrTheKernelTheyNeedIsNamed) {
+  const auto ring = RingbufMap::create(4096, RingbufMode::overwrite);
+  if (!ring) {
+    EXPECT_EQ(ring.error().code, EINVAL);
+    EXPECT_NE(ring.error().remedy.find("6.19"), std::string::npos);
+    return;
+  }
+  const auto producers = Producers::load(*ring);
+  ASSERT_TRUE(producers) << producers.error();
+  auto script = ScriptProducer::create(*producers);
+  // Twice 4008 bytes: an ordinary ring has no space for the second.
+  const std::vector<ring::Operation> twice(2, test::operation(ring::Action::submit, 4000));
+  const auto results = script->run(twice);
+  ASSERT_TRUE(results) << results.error();
+  EXPECT_EQ(*results, (std::vector<int>{0, 0}));
+  EXPECT_EQ(positions_of(ring->ring()).producer, 8016u);
+}
+
 TEST_F(RingbufMapTest, SecondHalfOfTheDataIsTheFirst) {
   const auto ring = RingbufMap::create(4096);
   ASSERT_TRUE(ring) << ring.error();
