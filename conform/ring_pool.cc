@@ -32,7 +32,9 @@ ring::Result<void> RingPool::refill() {
     const auto first = static_cast<std::uint32_t>(shape) * rings_of_a_shape;
     // Rings are taken from the end: those that are left have the lowest slots.
     for (auto index = static_cast<std::uint32_t>(fresh_[shape].size()); index < rings_of_a_shape; ++index) {
-      LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = shapes_[shape].map_flags);
+      bpf_map_create_opts options{};
+      options.sz = sizeof(options);
+      options.map_flags = shapes_[shape].map_flags;
       real::Fd map(
           bpf_map_create(static_cast<bpf_map_type>(map_type_), "conform_ring", 0, 0, shapes_[shape].bytes, &options));
       if (!map) {
