@@ -348,9 +348,11 @@ class PerfKernelSide final : public Side {
     if (event.maps.empty()) return {.result = perf_nothing_done, .details = {}};
     event.maps.pop_back();
     if (!event.maps.empty()) return {};
-    // Its ring ends, for all of its events.
+    const auto ring_of = std::exchange(event.ring_of, std::nullopt);
+    if (mapped(ring_of) != nullptr) return {};
+    // That was the ring's last mapping: it ends, for all of its events.
     for (Event& each : events_) {
-      if (each.ring_of == index) each.ring_of.reset();
+      if (each.ring_of == ring_of) each.ring_of.reset();
     }
     return {};
   }
@@ -389,8 +391,8 @@ class PerfKernelSide final : public Side {
   }
 
   // The mapping through which the script stores: one that can be written to, if there is one.
-  PerfPages pages(std::size_t index) const {
-    const Event& event = events_[index];
+  PerfPages pages(std::size_t index) const { return pages(events_[index]); }
+  static PerfPages pages(const Event& event) {
     if (event.maps.empty()) return {};
     const Event::Map* best = event.maps.data();
     for (const Event::Map& each : event.maps) {
@@ -403,9 +405,19 @@ class PerfKernelSide final : public Side {
             .backward = event.backward};
   }
 
+  // An event that has that ring mapped.
+  const Event* mapped(const std::optional<std::size_t>& ring_of) const {
+    if (!ring_of) return nullptr;
+    for (const Event& each : events_) {
+      if (each.ring_of == ring_of && !each.maps.empty()) return &each;
+    }
+    return nullptr;
+  }
+
   void tell_data() {
     for (std::size_t i = 0; i < perf_events; ++i) {
-      facts_.data[i] = events_[i].ring_of ? pages(*events_[i].ring_of).data : std::span<const std::byte>();
+      const Event* const with_ring = mapped(events_[i].ring_of);
+      facts_.data[i] = with_ring != nullptr ? pages(*with_ring).data : std::span<const std::byte>();
     }
   }
 

@@ -88,7 +88,7 @@ class PerfModelSide final : public Side {
 
   static sim::PerfEventOptions options_of(std::size_t index, const PerfSetup& setup, const ModelOptions& options,
                                           const Facts& facts) {
-    return {.attr = setup.attrs[index], .id = facts.event_id[index], .rules = sim::perf_rules(options.kernel)};
+    return {.attr = setup.attrs[index], .id = facts.event_id[index], .kernel = options.kernel};
   }
   static std::size_t index_of(const Op& op) { return static_cast<std::size_t>(value_of(kind, op, Arg::event)); }
   Event& event_of(const Op& op) { return *events_[index_of(op)]; }

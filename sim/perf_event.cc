@@ -10,10 +10,6 @@
 
 namespace ringside::sim {
 
-PerfRules perf_rules(const KernelVersion& version) {
-  return {.maps_redirected = version < KernelVersion{.major = 6, .minor = 18, .patch = 0}};
-}
-
 template <class Memory>
 PerfRing<Memory>::PerfRing(const PerfEventState& owner, std::uint64_t data_size, bool writable)
     : words_(std::make_unique<std::uint64_t[]>(
@@ -23,7 +19,8 @@ PerfRing<Memory>::PerfRing(const PerfEventState& owner, std::uint64_t data_size,
 }
 
 template <class Memory>
-PerfEventModel<Memory>::PerfEventModel(const PerfEventOptions& options) : rules_(options.rules) {
+PerfEventModel<Memory>::PerfEventModel(const PerfEventOptions& options)
+    : maps_redirected_(!holds(VersionRuleId::perf_redirected_mmap, options.kernel)) {
   state_.attr = options.attr;
   state_.id = options.id;
 }
@@ -39,7 +36,7 @@ int PerfEventModel<Memory>::map(std::uint64_t data_pages, bool writable) {
   if ((data_pages & (data_pages - 1)) != 0 && data_pages != 0) return -EINVAL;
   if (ring_ != nullptr) {
     if (ring_->state_.size != data_size) return -EINVAL;
-    if (mappings_ == 0 && !rules_.maps_redirected) return -EBUSY;
+    if (mappings_ == 0 && !maps_redirected_) return -EBUSY;
   } else {
     attach(std::make_shared<Ring>(state_, data_size, writable));
   }

@@ -25,20 +25,10 @@
 
 namespace ringside::sim {
 
-/// What differs between kernels (KERNEL-RINGS 6).
-struct PerfRules {
-  bool maps_redirected = false;  ///< an event whose output is redirected can be mapped, and shares that ring (to 6.17)
-
-  friend bool operator==(const PerfRules&, const PerfRules&) = default;
-};
-/// The rules of that kernel. The fix that refuses such a mapping went into 6.18 at a patch level that the specification
-/// does not name: every 6.18 counts as fixed.
-PerfRules perf_rules(const KernelVersion& version);
-
 struct PerfEventOptions {
   PerfAttr attr = {};
   std::uint64_t id = 1;
-  PerfRules rules = {};
+  KernelVersion kernel = default_kernel_version;
 };
 
 template <class Memory>
@@ -110,7 +100,7 @@ class PerfEventModel final : public PollSource {
   void wake_ring();
 
   PerfEventState state_;
-  PerfRules rules_;
+  bool maps_redirected_;  // what kernels do that lack VersionRuleId::perf_redirected_mmap
   WaitQueue wait_queue_;
   std::shared_ptr<Ring> ring_;
   std::uint32_t mappings_ = 0;
