@@ -62,7 +62,7 @@ class Rig {
   // In the order of their making: what comes later uses what comes before. Shared with the link of the interrupt.
   std::shared_ptr<conform_ringbuf_bpf> skeleton_;
   std::uint32_t cpu_ = 0;
-  std::optional<RingPool> rings_;
+  std::unique_ptr<RingPool> rings_;
   std::optional<real::NestedEvent> interrupt_;
   std::array<std::unique_ptr<RingbufHolder>, CONFORM_RINGBUF_HELD> holders_;
 };
@@ -82,11 +82,13 @@ ring::Result<std::shared_ptr<Rig>> Rig::load(real::RingbufMode mode, std::uint32
   if (code == 0) code = conform_ringbuf_bpf::load(rig->skeleton_.get());
   if (code != 0) return real::load_error(what, -code, needs);
   std::vector<RingShape> shapes;
+  shapes.reserve(page_shapes);
   for (std::size_t shape = 0; shape < page_shapes; ++shape) {
     shapes.push_back(
         {.bytes = static_cast<std::uint32_t>(real::page_bytes() << shape), .map_flags = real::map_flags_of(mode)});
   }
-  rig->rings_.emplace(BPF_MAP_TYPE_RINGBUF, bpf_map__fd(rig->skeleton_->maps.rings), std::move(shapes));
+  rig->rings_ =
+      std::make_unique<RingPool>(BPF_MAP_TYPE_RINGBUF, bpf_map__fd(rig->skeleton_->maps.rings), std::move(shapes));
   return rig;
 }
 
@@ -129,19 +131,17 @@ class RingbufKernelSide final : public Side {
     if (!fresh) return tl::unexpected(fresh.error());
     auto ring = real::RingbufMap::of(std::move(fresh->map), setup.data_size);
     if (!ring) return tl::unexpected(ring.error());
-    std::unique_ptr<RingbufKernelSide> side(
-        new RingbufKernelSide(std::move(rig), fresh->slot, std::move(*ring), setup.overwrite));
-    auto readiness = KernelReadiness::create({side->ring_.map_fd()}, EPOLLIN);
+    auto readiness = KernelReadiness::create({ring->map_fd()}, EPOLLIN);
     if (!readiness) return tl::unexpected(readiness.error());
-    side->readiness_ = std::move(*readiness);
-    return side;
+    return std::unique_ptr<Side>(
+        new RingbufKernelSide(std::move(rig), fresh->slot, std::move(*ring), std::move(*readiness), setup.overwrite));
   }
 
   ~RingbufKernelSide() override {
     for (std::size_t slot = 0; slot < holds_.size(); ++slot) {
+      if (!holds_[slot]) continue;
       // A holder that cannot be told to go on ends with the lab.
-      if (holds_[slot]) [[maybe_unused]]
-        const auto settled = (*rig_->holder(slot))->settle(true, 0);
+      [[maybe_unused]] const auto settled = (*rig_->holder(slot))->settle(true, 0);
     }
   }
 
@@ -149,7 +149,7 @@ class RingbufKernelSide final : public Side {
   RingbufKernelSide& operator=(const RingbufKernelSide&) = delete;
 
   ring::Result<Outcome> apply(const Op& op, std::uint64_t ordinal) override {
-    if (is_readiness(op.verb)) return readiness_->apply(kind, op);
+    if (is_readiness(op.verb)) return readiness_.apply(kind, op);
     switch (op.verb) {
       case Verb::output:
         return output(op, ordinal);
@@ -174,10 +174,10 @@ class RingbufKernelSide final : public Side {
     }
   }
 
-  ring::Result<Outcome> look() override { return readiness_->look(); }
+  ring::Result<Outcome> look() override { return readiness_.look(); }
 
   ring::Result<void> show(View& view) override {
-    auto polled = readiness_->poll(0);
+    auto polled = readiness_.poll(0);
     if (!polled) return tl::unexpected(polled.error());
     show_ringbuf(pages_, polled->details[0], view);
     return {};
@@ -186,8 +186,9 @@ class RingbufKernelSide final : public Side {
   const Facts& facts() const override { return facts_; }
 
  private:
-  RingbufKernelSide(std::shared_ptr<Rig> rig, std::uint32_t index, real::RingbufMap map, bool overwrite)
-      : rig_(std::move(rig)), index_(index), ring_(std::move(map)) {
+  RingbufKernelSide(std::shared_ptr<Rig> rig, std::uint32_t index, real::RingbufMap map, KernelReadiness readiness,
+                    bool overwrite)
+      : rig_(std::move(rig)), index_(index), ring_(std::move(map)), readiness_(std::move(readiness)) {
     const ringside_ring& ring = ring_.ring();
     pages_ = {.consumer = static_cast<std::byte*>(ring.consumer_page),
               .producer = static_cast<const std::byte*>(ring.producer_page),
@@ -266,7 +267,9 @@ class RingbufKernelSide final : public Side {
     if (!holds_[slot]) return Outcome{.result = nothing_done, .details = {}};
     auto holder = rig_->holder(slot);
     if (!holder) return tl::unexpected(holder.error());
-    write_payload(*std::exchange(holds_[slot], std::nullopt), ordinal);
+    const std::uint64_t size = holds_[slot].value_or(0);
+    holds_[slot].reset();
+    write_payload(size, ordinal);
     const auto settled = (*holder)->settle(value_of(kind, op, Arg::fate) != 0, argument(op, Arg::flags));
     if (!settled) return tl::unexpected(settled.error());
     return Outcome{};
@@ -299,9 +302,9 @@ class RingbufKernelSide final : public Side {
   std::shared_ptr<Rig> rig_;
   std::uint32_t index_;  // of the ring, where the programs find it
   real::RingbufMap ring_;
+  KernelReadiness readiness_;
   RingbufPages pages_;
   Facts facts_;
-  std::optional<KernelReadiness> readiness_;
   std::array<std::optional<std::uint64_t>, CONFORM_RINGBUF_HELD> holds_;  // the size of what each holder holds for us
 };
 

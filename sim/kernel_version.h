@@ -60,7 +60,6 @@ enum class VersionRuleId : std::uint8_t {
 
 /// One of them. Plain data with the life of the program.
 struct VersionRule {
-  VersionRuleId id;
   std::string_view name;     ///< stable: `ringbuf_pending_pos`
   std::string_view section;  ///< of KERNEL-RINGS
   std::string_view holds;    ///< what is so where the rule holds, one sentence
@@ -69,6 +68,7 @@ struct VersionRule {
   /// alone. A series whose patch level is not known stands with 0.
   std::span<const KernelVersion> since;
   std::string_view evidence;  ///< what is not certain about `since`; may be empty
+  VersionRuleId id;
   ring::RingKind kind;
   bool modelled;  ///< whether a model with a KernelVersion does otherwise where the rule does not hold
 };

@@ -52,7 +52,7 @@ constexpr RuleFace table[] = {
     {Rule::ringbuf_query_available, "ringbuf_query_available", "1.7",
      "AVAIL_DATA is producer_pos - consumer_pos whatever lies there", "it never exceeds N", ringbuf, false},
     {Rule::ringbuf_poll_busy, "ringbuf_poll_busy", "4.1", "poll says readable when only a BUSY record lies there",
-     "it looks for a committed one", ringbuf, false},
+     "a BUSY record at consumer_pos hides what there is", ringbuf, false},
     {Rule::ringbuf_overwrite_walk, "ringbuf_overwrite_walk", "1.11", "overwrite_pos passes as many records as needed",
      "it passes one", ringbuf, true},
     {Rule::ringbuf_overwrite_consumer, "ringbuf_overwrite_consumer", "1.11",
