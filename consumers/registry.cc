@@ -54,6 +54,32 @@ std::span<const Mutant> mutants() {
   return all;
 }
 
+std::span<const ProducerEntry> producer_strategies() {
+  static const std::array all{ProducerEntry{&user_reserve()}, ProducerEntry{&libbpf_user()}};
+  return all;
+}
+
+std::span<const ProducerMutant> producer_mutants() {
+  using ring::DefectKind;
+  static const std::array all{
+      ProducerMutant{&mutant::commit_before_write(), DefectKind::torn,
+                     "Reserves a sample without BUSY: the kernel drains it before its payload is written.", "D1",
+                     "user_steady"},
+      ProducerMutant{&mutant::forget_space(), DefectKind::position_overrun,
+                     "Reserves without looking for room, over samples that the kernel has not drained.", "B9",
+                     "user_full"},
+      ProducerMutant{&mutant::two_handles(), DefectKind::lost,
+                     "Two handles that know nothing of each other take the same place in the ring.", "O2",
+                     "user_steady"},
+      ProducerMutant{&mutant::drop_when_full(), DefectKind::lost,
+                     "Says that a sample was sent when there was no room for it.", "B3", "user_full"},
+      ProducerMutant{&mutant::swallow_wakeup(), DefectKind::missed_wakeup,
+                     "Takes the readiness of the ring, does not look for room, and sleeps.", "A1", "user_sizes"},
+      ProducerMutant{&mutant::unrounded_span(), DefectKind::protocol,
+                     "Moves its position by samples that are not rounded up to 8 bytes.", "E4", "user_sizes"}};
+  return all;
+}
+
 const Entry* find_strategy(std::string_view name) { return find(strategies(), name); }
 
 const Mutant* find_mutant(std::string_view name) { return find(mutants(), name); }

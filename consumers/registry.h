@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every consumer that ships with Ringside: the strategies, and the mutants, which are strategies broken on purpose with
-// the defect that each must be convicted of.
+// Every consumer that ships with Ringside, and every producer of user ring buffers: the strategies, and the mutants,
+// which are strategies broken on purpose with the defect that each must be convicted of.
 #pragma once
 
 #include <span>
@@ -9,6 +9,7 @@
 
 #include "ring/consumer.h"
 #include "ring/defect.h"
+#include "ring/producer.h"
 
 namespace ringside::consumers {
 
@@ -30,6 +31,20 @@ struct Mutant {
 std::span<const Entry> strategies();
 /// All mutants, likewise.
 std::span<const Mutant> mutants();
+
+/// The same for producers of user ring buffers.
+struct ProducerEntry {
+  const ringside_producer* producer;
+};
+struct ProducerMutant {
+  const ringside_producer* producer;
+  ring::DefectKind expected;
+  std::string_view what;
+  std::string_view case_number;
+  std::string_view scenario;
+};
+std::span<const ProducerEntry> producer_strategies();
+std::span<const ProducerMutant> producer_mutants();
 
 /// The strategy of that name, or null.
 const Entry* find_strategy(std::string_view name);

@@ -24,6 +24,38 @@ TEST(Registry, HoldsSevenStrategiesAndTenMutants) {
   EXPECT_EQ(mutants().size(), 10u);
 }
 
+std::vector<const ringside_producer*> all_producers() {
+  std::vector<const ringside_producer*> tables;
+  for (const ProducerEntry& entry : producer_strategies()) tables.push_back(entry.producer);
+  for (const ProducerMutant& mutant : producer_mutants()) tables.push_back(mutant.producer);
+  return tables;
+}
+
+TEST(Registry, HoldsTwoProducersAndSixMutantsOfThem) {
+  EXPECT_EQ(producer_strategies().size(), 2u);
+  EXPECT_EQ(producer_mutants().size(), 6u);
+}
+
+TEST(Registry, EveryProducersTableIsOfItsContract) {
+  for (const ringside_producer* table : all_producers()) {
+    EXPECT_EQ(table->abi_version, RINGSIDE_PRODUCER_ABI) << table->name;
+    EXPECT_EQ(table->struct_size, sizeof(ringside_producer)) << table->name;
+    EXPECT_EQ(table->reserve == nullptr, table->commit == nullptr) << table->name;
+    EXPECT_TRUE(table->reserve != nullptr || table->send != nullptr) << table->name;
+    EXPECT_TRUE(table->open != nullptr && table->wait != nullptr && table->close != nullptr) << table->name;
+    EXPECT_GT(std::string_view(table->summary).size(), 10u) << table->name;
+    EXPECT_EQ((table->needs & RINGSIDE_NEEDS_FD) != 0, std::string_view(table->name).starts_with("libbpf"));
+  }
+}
+
+TEST(Registry, EveryProducerMutantSaysWhatIsWrongWithIt) {
+  for (const ProducerMutant& mutant : producer_mutants()) {
+    EXPECT_TRUE(mutant.what.ends_with('.')) << mutant.producer->name;
+    EXPECT_GE(mutant.case_number.size(), 2u) << mutant.producer->name;
+    EXPECT_TRUE(mutant.scenario.starts_with("user_")) << mutant.producer->name;
+  }
+}
+
 TEST(Registry, EveryTableIsOfThisContract) {
   for (const ringside_consumer* table : all_tables()) {
     EXPECT_EQ(table->abi_version, RINGSIDE_CONSUMER_ABI) << table->name;
@@ -38,6 +70,11 @@ TEST(Registry, EveryTableIsOfThisContract) {
 TEST(Registry, EveryNameIsUniqueAndWellFormed) {
   std::set<std::string_view> names;
   for (const ringside_consumer* table : all_tables()) {
+    const std::string_view name = table->name;
+    EXPECT_TRUE(names.insert(name).second) << name;
+    EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"), std::string_view::npos) << name;
+  }
+  for (const ringside_producer* table : all_producers()) {
     const std::string_view name = table->name;
     EXPECT_TRUE(names.insert(name).second) << name;
     EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"), std::string_view::npos) << name;

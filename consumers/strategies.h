@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ring/consumer.h"
+#include "ring/producer.h"
 
 namespace ringside::consumers {
 
@@ -14,5 +15,9 @@ const ringside_consumer& libbpf();
 const ringside_consumer& read_into();
 const ringside_consumer& drain_all();
 const ringside_consumer& libbpf_perf();
+
+// Producers of user ring buffers.
+const ringside_producer& user_reserve();
+const ringside_producer& libbpf_user();
 
 }  // namespace ringside::consumers

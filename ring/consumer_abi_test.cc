@@ -19,6 +19,31 @@ TEST(ConsumerContract, LaysOutTheSameInCAndInCpp) {
   EXPECT_EQ(c.consumer_close, offsetof(ringside_consumer, close));
 }
 
+TEST(ProducerContract, LaysOutTheSameInCAndInCpp) {
+  const ringside_c_layout c = ringside_layout_in_c();
+  EXPECT_EQ(c.user_ring_size, sizeof(ringside_user_ring));
+  EXPECT_EQ(c.user_ring_data, offsetof(ringside_user_ring, data));
+  EXPECT_EQ(c.producer_host_size, sizeof(ringside_producer_host));
+  EXPECT_EQ(c.producer_host_yield, offsetof(ringside_producer_host, yield));
+  EXPECT_EQ(c.producer_size, sizeof(ringside_producer));
+  EXPECT_EQ(c.producer_close, offsetof(ringside_producer, close));
+}
+
+TEST(ProducerContract, AProducerWrittenInCIsCalledFromCpp) {
+  const ringside_producer* producer = ringside_c_producer();
+  ASSERT_EQ(producer->abi_version, RINGSIDE_PRODUCER_ABI);
+  EXPECT_EQ(producer->reserve, nullptr);
+  ringside_user_ring ring{};
+  void* state = nullptr;
+  EXPECT_EQ(producer->open(&ring, nullptr, &state), -22);
+  ring.data_size = 4096;
+  EXPECT_EQ(producer->open(&ring, nullptr, &state), 0);
+  EXPECT_EQ(producer->send(state, nullptr, RINGSIDE_LARGEST_SAMPLE), 0);
+  EXPECT_EQ(producer->send(state, nullptr, RINGSIDE_LARGEST_SAMPLE + 1), -7);
+  EXPECT_EQ(producer->wait(state, 8, 0), RINGSIDE_WAIT_TIMEOUT);
+  producer->close(state);
+}
+
 TEST(ConsumerContract, AConsumerWrittenInCIsCalledFromCpp) {
   const ringside_consumer* consumer = ringside_c_consumer();
   ASSERT_EQ(consumer->abi_version, RINGSIDE_CONSUMER_ABI);

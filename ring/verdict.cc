@@ -185,6 +185,8 @@ void Settlement::settle_ringbuf_losses() {
       return fmt::format("ring {}: {} records reported lost, but a BPF ring carries no loss count", ring, count);
     });
   }
+  // Who produces into a user ring is told of each failure.
+  if (state_.options.kind == RingKind::user_ringbuf) return;
   if (accounting_.failed == 0 && state_.reported_lost.empty()) return;
   state_.not_observable.emplace_back("loss in a BPF ring is told by nobody: only the producer's failure counters know");
 }

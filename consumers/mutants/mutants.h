@@ -5,6 +5,7 @@
 #pragma once
 
 #include "ring/consumer.h"
+#include "ring/producer.h"
 
 namespace ringside::consumers::mutant {
 
@@ -18,5 +19,13 @@ const ringside_consumer& early_timeout();
 const ringside_consumer& forget_lost();
 const ringside_consumer& count_lost_callbacks();
 const ringside_consumer& trust_perf_size();
+
+// Producers of user ring buffers.
+const ringside_producer& commit_before_write();
+const ringside_producer& forget_space();
+const ringside_producer& two_handles();
+const ringside_producer& drop_when_full();
+const ringside_producer& swallow_wakeup();
+const ringside_producer& unrounded_span();
 
 }  // namespace ringside::consumers::mutant
