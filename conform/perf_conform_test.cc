@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "conform/generate.h"
 #include "conform/perf_test_support.h"
@@ -27,6 +29,13 @@ struct Agreed {
   PerfWords words;
   std::string lines;
 };
+
+/// The deviation as text, for a message.
+std::string told(const Played& played) {
+  std::ostringstream text;
+  if (played.deviation) text << *played.deviation;
+  return text.str();
+}
 
 std::string repeat(int times, const std::string& lines) {
   std::string all;
@@ -127,7 +136,7 @@ TEST_F(PerfConform, KernelAndModelAgreeOnEveryVerb) {
     const Script script = test::perf_script(each.words, each.lines);
     for (const Op& op : script.ops) used.insert(op.verb);
     const Played played = play(script);
-    EXPECT_FALSE(played.deviation) << each.name << ": " << *played.deviation;
+    EXPECT_FALSE(played.deviation) << each.name << ": " << told(played);
     EXPECT_EQ(played.operations, script.ops.size()) << each.name;
   }
   for (const VerbSpec& verb : verbs_of(kind).subspan(1)) EXPECT_TRUE(used.contains(verb.verb)) << verb.name;
@@ -137,7 +146,7 @@ TEST_F(PerfConform, KernelAndModelAgreeOnDrawnScripts) {
   for (std::uint64_t index = 0; index < 40; ++index) {
     const Script script = generate(kind, 3, index, {});
     const Played played = play(script);
-    EXPECT_FALSE(played.deviation) << *played.deviation << "\n" << script;
+    EXPECT_FALSE(played.deviation) << told(played) << "\n" << script;
   }
 }
 
@@ -193,7 +202,7 @@ TEST_F(PerfConform, EveryBrokenRuleShows) {
     const std::string_view name = sim::face_of(each.rule).name;
     const Script script = test::perf_script(each.words, each.lines);
     const Played as_it_is = play(script);
-    EXPECT_FALSE(as_it_is.deviation) << name << " holds, yet " << *as_it_is.deviation;
+    EXPECT_FALSE(as_it_is.deviation) << name << " holds, yet " << told(as_it_is);
     EXPECT_TRUE(play(script, each.rule).deviation) << name << " is broken, and nothing shows it";
   }
 }

@@ -21,8 +21,10 @@
 #include <cassert>
 #include <cerrno>
 #include <ctime>
+#include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "bpf/conform_perf.h"
 #include "bpf/conform_perf.skel.h"
@@ -162,9 +164,13 @@ class PerfKernelSide final : public Side {
     facts_.cpu = cpu;
     ::prctl(PR_GET_NAME, name_before_.data());
   }
-  // The slots hold the events, too.
+  // The slots hold the events, too, and let go of them some milliseconds later only: until then the thread carries them
+  // along, and what is disabled weighs nothing.
   ~PerfKernelSide() override {
-    for (std::uint32_t i = 0; i < perf_events; ++i) programs_->clear(i);
+    for (std::size_t i = 0; i < perf_events; ++i) {
+      if (events_[i].fd) ask(i, PERF_EVENT_IOC_DISABLE, 0);
+      programs_->clear(static_cast<std::uint32_t>(i));
+    }
     ::prctl(PR_SET_NAME, name_before_.data());
   }
 
@@ -186,7 +192,7 @@ class PerfKernelSide final : public Side {
     }
     auto readiness = KernelReadiness::create({events_[0].fd.get(), events_[1].fd.get()}, EPOLLIN);
     if (!readiness) return tl::unexpected(readiness.error());
-    readiness_ = std::move(*readiness);
+    readiness_ = std::make_unique<KernelReadiness>(std::move(*readiness));
     tell_data();
     return {};
   }
@@ -441,7 +447,7 @@ class PerfKernelSide final : public Side {
   std::array<char, 16> name_before_{};
   Facts facts_;
   std::array<Event, perf_events> events_;
-  std::optional<KernelReadiness> readiness_;
+  std::unique_ptr<KernelReadiness> readiness_;
 };
 
 class PerfLab final : public Lab {

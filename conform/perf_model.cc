@@ -10,7 +10,10 @@
 #include <cerrno>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <type_traits>
+#include <vector>
 
 #include "conform/perf_common.h"
 #include "conform/readiness_kernel.h"

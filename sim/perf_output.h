@@ -42,7 +42,7 @@ struct PerfRecord {
   std::uint16_t misc = 1;              ///< cpu mode: 1 kernel, 2 user
   std::span<const std::byte> payload;  ///< samples: the raw data; others: the body, a multiple of 8 bytes
   PerfSampleValues values = {};
-  std::optional<std::uint16_t> false_size = {};  ///< a fault: what header.size says instead of the truth
+  std::optional<std::uint16_t> false_size = std::nullopt;  ///< a fault: what header.size says instead of the truth
 };
 
 /// A few little-endian fields put together before they are copied into the ring.
