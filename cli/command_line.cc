@@ -48,11 +48,16 @@ std::string variable_of(const std::string& flag) {
 /// Every flag that a command may have. The commands pick from these.
 struct Flags {
   Flag world{"--world", "model, kernel or both; default: every world that this machine can run", "WORLD"};
-  Flag ring{"--ring", "ringbuf or perf; default: both", "RING", true};
+  Flag ring{"--ring", "ringbuf, perf or user_ringbuf; default: every kind", "RING", true};
   Flag consumer{"--consumer", "only these, see `ringside list`; default: every strategy", "NAME", true};
   Flag scenario{"--scenario", "only these: shipped names or TOML files; default: every shipped one", "NAME|FILE", true};
   Flag plugin{"--plugin", "a shared object with a consumer (ring/consumer.h) to check", "FILE"};
   Flag records{"--records", "records of each run, such as 5000, 64K or 100M; default: as the scenario says", "N"};
+  Flag scripts{"--scripts", "scripts for each kind of ring, such as 500 or 10K", "N"};
+  Flag jobs{"--jobs", "threads, each on a CPU of its own; default: one for each CPU", "N"};
+  Flag rules{"--rules", "print the rules that differ between kernels, and which hold on this one", ""};
+  Flag mutants{"--mutants", "play against models that break one rule each: every one must be caught", ""};
+  Flag rule{"--rule", "with --mutants: only these rules; default: every one", "NAME", true};
   Flag seed{"--seed", "every choice is drawn from it, decimal or 0x; default: a new one", "S"};
   Flag hang_timeout{"--hang-timeout",
                     "a call without progress for so long is a hang, such as 500ms or 10s; a bare number is seconds",
@@ -65,6 +70,7 @@ struct Flags {
     if (command == "check") {
       return {&world, &ring, &consumer, &scenario, &plugin, &records, &seed, &hang_timeout, &format, &output, &quiet};
     }
+    if (command == "conform") return {&ring, &scripts, &seed, &jobs, &rules, &mutants, &rule, &format, &output, &quiet};
     if (command == "mutants") return {&world, &consumer, &seed, &hang_timeout, &format, &output, &quiet};
     return {&format, &output, &quiet};
   }
@@ -77,6 +83,8 @@ struct CommandFace {
 constexpr CommandFace faces[] = {
     {"check", "judge consumers on the model and on rings of the running kernel"},
     {"mutants", "judge consumers that are broken on purpose: each must be convicted"},
+    {"conform", "play the same scripts on the model and the running kernel, and compare every byte"},
+    {"replay", "play one script again, from a file that conform's report gave"},
     {"list", "what can be named: consumers, scenarios, mutants, rings"},
     {"doctor", "what this machine can run, what it lacks, how to get it"},
 };
@@ -118,7 +126,13 @@ void add_flag(CLI::App& command, Flag& flag) {
   if (!flag.many) option->option_text(flag.value_name);
 }
 
-std::unique_ptr<CLI::App> make_app(Flags& flags, std::string& topic, bool& version_asked) {
+/// What a line says besides commands and flags.
+struct Positionals {
+  std::string topic;  ///< of list
+  std::string file;   ///< of replay
+};
+
+std::unique_ptr<CLI::App> make_app(Flags& flags, Positionals& positionals, bool& version_asked) {
   auto app =
       std::make_unique<CLI::App>("Proves that code which reads Linux kernel rings reads them right.", "ringside");
   app->footer(footer);
@@ -132,8 +146,10 @@ std::unique_ptr<CLI::App> make_app(Flags& flags, std::string& topic, bool& versi
     command->footer(footer);
     for (Flag* flag : flags.of(face.name)) add_flag(*command, *flag);
     if (std::string_view{face.name} == "list") {
-      command->add_option("topic", topic, fmt::format("one of: {}", harness::joined(harness::list_topics())));
+      command->add_option("topic", positionals.topic,
+                          fmt::format("one of: {}", harness::joined(harness::list_topics())));
     }
+    if (std::string_view{face.name} == "replay") command->add_option("file", positionals.file, "a script");
   }
   return app;
 }
@@ -156,6 +172,21 @@ Texts names_of(const std::vector<Flag*>& flags) {
   return names;
 }
 
+Texts command_names() {
+  Texts names;
+  for (const CommandFace& face : faces) names.emplace_back(face.name);
+  return names;
+}
+
+/// What somebody may have meant by a word that the command does not take.
+std::string remedy_for_word(const std::string& command) {
+  if (command == "list") return "name one topic at a time";
+  if (command == "replay") return "name one file at a time";
+  if (command == "conform") return "name rings by --ring, rules by --rule; a script is played by ringside replay FILE";
+  if (command == "doctor") return "it takes no names";
+  return "name consumers by --consumer, scenarios by --scenario";
+}
+
 /// The first word that no command or flag took.
 tl::unexpected<ring::Error> leftover_error(const std::string& word, const std::string& command, Flags& flags) {
   const std::string shown = harness::one_line(word);
@@ -165,17 +196,15 @@ tl::unexpected<ring::Error> leftover_error(const std::string& word, const std::s
     const std::string who = command.empty() ? "ringside" : "ringside " + command;
     const bool belongs_to_command = command.empty() && !harness::nearest(flag, names);
     return usage(fmt::format("read flag {}", flag), fmt::format("{} has no such flag", who),
-                 belongs_to_command ? "write the command first: check, mutants, list or doctor"
+                 belongs_to_command ? "write the command first: " + harness::joined(command_names())
                                     : harness::suggestion(flag, names));
   }
   if (command.empty()) {
-    Texts commands;
-    for (const CommandFace& face : faces) commands.emplace_back(face.name);
-    return usage(fmt::format("run \"{}\"", shown), "there is no such command", harness::suggestion(shown, commands));
+    return usage(fmt::format("run \"{}\"", shown), "there is no such command",
+                 harness::suggestion(shown, command_names()));
   }
-  return usage(
-      fmt::format("read \"{}\"", shown), fmt::format("ringside {} does not expect it", command),
-      command == "list" ? "name one topic at a time" : "name consumers by --consumer, scenarios by --scenario");
+  return usage(fmt::format("read \"{}\"", shown), fmt::format("ringside {} does not expect it", command),
+               remedy_for_word(command));
 }
 
 /// What the line said to one flag, before its value is read.
@@ -248,6 +277,12 @@ ring::Result<void> take_all(const Flags& flags, Invocation& invocation) {
   harness::CheckOptions& options = invocation.options;
   ring::Result<void> taken = take(flags.world, parse_worlds, options.worlds);
   if (taken) taken = take_rings(flags.ring, options.rings);
+  if (taken && flags.ring.given()) invocation.conform.rings = options.rings;
+  if (taken) taken = take(flags.scripts, parse_count, invocation.conform.scripts);
+  if (taken) taken = take(flags.jobs, parse_count, invocation.conform.jobs);
+  if (taken) taken = take(flags.rules, parse_switch, invocation.conform.rules);
+  if (taken) taken = take(flags.mutants, parse_switch, invocation.conform.mutants);
+  if (taken) taken = take_names(flags.rule, invocation.conform.only);
   if (taken) taken = take_names(flags.consumer, options.consumers);
   if (taken) taken = take_names(flags.scenario, options.scenarios);
   if (taken) taken = take(flags.plugin, parse_path, options.plugin);
@@ -267,7 +302,10 @@ std::string repeat_line(const std::string& command, const std::vector<Flag*>& fl
     if (flag->name == "--seed") line += fmt::format(" --seed 0x{:016x}", seed);
     const bool about_the_report = flag->name == "--format" || flag->name == "--output" || flag->name == "--quiet";
     if (flag->name == "--seed" || about_the_report || !flag->given()) continue;
+    const bool is_switch = flag->value_name.empty();
+    if (is_switch && !parse_switch(flag->values.front()).value_or(false)) continue;
     line += ' ' + flag->name;
+    if (is_switch) continue;
     for (const std::string& value : flag->values) line += ' ' + harness::shell_quoted(value);
   }
   return line;
@@ -276,6 +314,8 @@ std::string repeat_line(const std::string& command, const std::vector<Flag*>& fl
 Command command_of(const std::string& name) {
   if (name == "check") return Command::check;
   if (name == "mutants") return Command::mutants;
+  if (name == "conform") return Command::conform;
+  if (name == "replay") return Command::replay;
   return name == "list" ? Command::list : Command::doctor;
 }
 
@@ -307,9 +347,9 @@ Invocation print(std::string text) {
 
 ring::Result<Invocation> parse_command_line(int argc, const char* const* argv, Environment environment) {
   Flags flags;
-  std::string topic;
+  Positionals positionals;
   bool version_asked = false;
-  const std::unique_ptr<CLI::App> app = make_app(flags, topic, version_asked);
+  const std::unique_ptr<CLI::App> app = make_app(flags, positionals, version_asked);
   try {
     app->parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -320,9 +360,15 @@ ring::Result<Invocation> parse_command_line(int argc, const char* const* argv, E
   if (version_asked) return print(fmt::format("ringside {}\n", harness::version));
   const std::vector<CLI::App*> commands = app->get_subcommands();
   if (!app->remaining().empty()) return leftover_error(app->remaining().front(), "", flags);
-  if (commands.empty()) return usage("run ringside", "no command was named", "one of check, mutants, list, doctor");
+  if (commands.empty())
+    return usage("run ringside", "no command was named", "one of " + harness::joined(command_names()));
   ring::Result<Invocation> invocation = read_command(*commands.front(), flags, environment);
-  if (invocation) invocation->topic = topic;
+  if (!invocation) return invocation;
+  invocation->topic = positionals.topic;
+  invocation->file = positionals.file;
+  if (invocation->command == Command::replay && invocation->file.empty()) {
+    return usage("run ringside replay", "no file was named", "name a script: ringside replay FILE");
+  }
   return invocation;
 }
 

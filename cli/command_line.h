@@ -15,9 +15,21 @@ namespace ringside::cli {
 enum class Command : std::uint8_t {
   check,
   mutants,
+  conform,
+  replay,
   list,
   doctor,
   print,  ///< only print Invocation::text: help or version
+};
+
+/// What is asked of conform.
+struct ConformAsk {
+  std::vector<ring::RingKind> rings;  ///< empty: every kind
+  std::uint64_t scripts = 0;          ///< of each kind, or against each rule; 0: the command's own default
+  std::uint64_t jobs = 0;             ///< 0: a job on each CPU
+  bool rules = false;                 ///< print the rules that differ between kernels
+  bool mutants = false;               ///< models that break one rule each
+  std::vector<std::string> only;      ///< names of rules; empty: every one
 };
 
 struct Invocation {
@@ -26,7 +38,9 @@ struct Invocation {
 
   harness::CheckOptions options;  ///< of check and mutants; its seed is drawn when none was given
   bool worlds_named = false;      ///< the user said which worlds: a world that cannot run is then an error
+  ConformAsk conform;             ///< of conform
   std::string topic;              ///< of list; empty: everything
+  std::string file;               ///< of replay
 
   harness::ReportFormat format = harness::ReportFormat::table;
   std::string output;  ///< path of the report; empty: standard output

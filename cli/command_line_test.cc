@@ -76,6 +76,30 @@ TEST_F(CommandLine, TheRepeatLineMeansTheSame) {
   EXPECT_EQ(again.repeat, first.repeat);
 }
 
+TEST_F(CommandLine, ReadsEveryFlagOfConform) {
+  const Invocation invocation = read({"conform", "--ring", "user_ringbuf", "perf", "--scripts", "2K", "--jobs", "3",
+                                      "--mutants", "--rule", "perf_space", "--seed", "9"});
+  EXPECT_EQ(invocation.command, Command::conform);
+  EXPECT_EQ(invocation.conform.rings, (std::vector{ring::RingKind::user_ringbuf, ring::RingKind::perf}));
+  EXPECT_EQ(invocation.conform.scripts, 2000u);
+  EXPECT_EQ(invocation.conform.jobs, 3u);
+  EXPECT_TRUE(invocation.conform.mutants);
+  EXPECT_FALSE(invocation.conform.rules);
+  EXPECT_EQ(invocation.conform.only, std::vector<std::string>{"perf_space"});
+  EXPECT_EQ(invocation.repeat,
+            "ringside conform --ring user_ringbuf perf --scripts 2K --seed 0x0000000000000009 --jobs 3 --mutants "
+            "--rule perf_space");
+}
+
+TEST_F(CommandLine, LeavesASwitchThatIsOffOutOfTheRepeatLine) {
+  EXPECT_EQ(read({"conform", "--mutants=0", "--seed", "1"}).repeat, "ringside conform --seed 0x0000000000000001");
+}
+
+TEST_F(CommandLine, ReadsTheFileOfAReplay) {
+  EXPECT_EQ(read({"replay", "a.script"}).file, "a.script");
+  EXPECT_EQ(complaint({"replay"}), "run ringside replay: no file was named; name a script: ringside replay FILE");
+}
+
 TEST_F(CommandLine, DrawsANewSeedEachTime) { EXPECT_NE(read({"check"}).options.seed, read({"check"}).options.seed); }
 
 TEST_F(CommandLine, LeavesTheWorldsOpenWhenNoneIsNamed) {
@@ -173,12 +197,13 @@ TEST_F(CommandLine, OffersTheNearestFlag) {
 
 TEST_F(CommandLine, OffersTheNearestCommand) {
   EXPECT_EQ(complaint({"chek"}), "run \"chek\": there is no such command; did you mean \"check\"?");
-  EXPECT_EQ(complaint({}), "run ringside: no command was named; one of check, mutants, list, doctor");
+  EXPECT_EQ(complaint({}), "run ringside: no command was named; one of check, mutants, conform, replay, list, doctor");
 }
 
 TEST_F(CommandLine, SendsAFlagBehindItsCommand) {
   EXPECT_EQ(complaint({"--seed", "5", "check"}),
-            "read flag --seed: ringside has no such flag; write the command first: check, mutants, list or doctor");
+            "read flag --seed: ringside has no such flag; write the command first: check, mutants, conform, replay, "
+            "list, doctor");
 }
 
 TEST_F(CommandLine, WantsAValue) {

@@ -60,7 +60,7 @@ class Case(unittest.TestCase):
 class WrongUsage(Case):
     def test_each_is_one_line_with_what_would_be_right(self):
         for arguments, part in [
-                ([], "check, mutants, list, doctor"),
+                ([], "check, mutants, conform, replay, list, doctor"),
                 (["chek"], 'did you mean "check"?'),
                 (["check", "--wrold", "model"], 'did you mean "--world"?'),
                 (["check", "--world", "moon"], "valid: model, kernel, both"),
@@ -90,6 +90,18 @@ class WrongUsage(Case):
                 (["list", "--format", "junit"], "table or json"),
                 (["doctor", "--format", "junit"], "table or json"),
                 (["doctor", "now"], "does not expect it"),
+                (["conform", "--rule", "perf_space"], "add --mutants"),
+                (["conform", "--mutants", "--rule", "perf_spice"], 'did you mean "perf_space"?'),
+                (["conform", "--mutants", "--ring", "perf"], "--rule"),
+                (["conform", "--mutants", "--rules"], "leave --mutants"),
+                (["conform", "--rules", "--format", "junit"], "table or json"),
+                (["conform", "--scripts", "0"], "from 1"),
+                (["conform", "a.script"], "ringside replay FILE"),
+                (["replay"], "ringside replay FILE"),
+                (["replay", "a", "b"], "one file at a time"),
+                (["replay", "no/such.script"], "ENOENT"),
+                (["replay", "/"], "it is a directory"),
+                (["replay", "/dev/zero"], "it is a device"),
         ]:
             with self.subTest(arguments=arguments):
                 self.assert_refused(ringside(*arguments), 2, part)
@@ -109,6 +121,18 @@ class WrongUsage(Case):
     def test_a_ring_size_that_is_no_power_of_two_is_refused(self):
         path = self.scenario('name = "x"\nrings = ["ringbuf"]\n[ring]\nsize = 5000\n[[source]]\nrecords = 1\n')
         self.assert_refused(ringside("check", "--scenario", path), 2, "ring.size is 5000", "power of two")
+
+    def test_a_script_that_is_wrong_is_refused_with_line_and_column(self):
+        for text, part in [("ringbuf pages=1 overwrite=no look=asked\nemit size=8\nend\n",
+                            ':3:1: unknown operation "emit"'),
+                           ("ringbuf pages=1 overwrite=no look=asked\noutput size=-1 flags=0\nend\n",
+                            ":3:13: \"-1\" is no value of size; size is a number from 0 to 131072"),
+                           ("perf pages=1\nend\n", ":2:6: perf has no readonly"),
+                           ("ringbuf pages=1 overwrite=no look=asked\npoll\n", ":4:1: the file ends before")]:
+            with self.subTest(text=text):
+                path = self.folder / "a.script"
+                path.write_text("ringside-script 1\n" + text, encoding="utf-8")
+                self.assert_refused(ringside("replay", str(path)), 2, str(path) + part)
 
     def test_a_plugin_that_breaks_the_contract_is_refused_with_its_file(self):
         for fault, part in [("abi", "abi_version"), ("function", "drain is NULL"), ("entry", "does not export"),
@@ -230,6 +254,12 @@ class Privilege(Case):
         for world in ("kernel", "both"):
             result = ringside("check", "--world", world, wrapper=self.wrapper)
             self.assert_refused(result, 3, "missing: ", "ringside doctor")
+
+    def test_the_commands_that_ask_the_kernel_are_status_3(self):
+        path = self.folder / "a.script"
+        path.write_text("ringside-script 1\nringbuf pages=1 overwrite=no look=asked\npoll\nend\n", encoding="utf-8")
+        for arguments in (["conform"], ["conform", "--mutants"], ["replay", str(path)]):
+            self.assert_refused(ringside(*arguments, wrapper=self.wrapper), 3, "missing: ", "ringside doctor")
 
     def test_worlds_that_were_not_named_are_skipped_aloud(self):
         result = ringside("check", "--ring", "ringbuf", "--consumer", "copy", "--scenario", "one_page",

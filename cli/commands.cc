@@ -2,72 +2,19 @@
 #include "cli/commands.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <string_view>
 
-#include "cli/exit_status.h"
-#include "cli/output_file.h"
-#include "cli/progress.h"
+#include "cli/conform_commands.h"
+#include "cli/reporting.h"
 #include "harness/doctor.h"
 #include "harness/list.h"
 #include "harness/nearest.h"
+#include "harness/signals.h"
 #include "harness/text_layout.h"
 
 namespace ringside::cli {
 namespace {
-
-constexpr std::size_t columns_elsewhere = 100;
-constexpr std::size_t fewest_columns = 60;
-constexpr std::size_t most_columns = 120;  ///< longer lines are no easier to read
-
-std::size_t columns_of(int descriptor) {
-  winsize size{};
-  if (ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return columns_elsewhere;
-  return size.ws_col;
-}
-
-/// Colours on a terminal only, and not where https://no-color.org asks for none.
-harness::TextStyle style_of(const OutputFile& output) {
-  harness::TextStyle style;
-  if (!output.is_standard_output() || isatty(STDOUT_FILENO) == 0) return style;
-  const char* const no_colour = std::getenv("NO_COLOR");
-  const char* const terminal = std::getenv("TERM");
-  const bool dumb = terminal == nullptr || std::string_view{terminal} == "dumb";
-  style.colour = !dumb && (no_colour == nullptr || *no_colour == '\0');
-  style.columns = std::clamp(columns_of(STDOUT_FILENO), fewest_columns, most_columns);
-  return style;
-}
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-void write_remark(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stderr);
-  std::fflush(stderr);
-}
-
-int fail(const ring::Error& error, int status) {
-  print_error(error);
-  return status;
-}
-
-ProgressPrinter::Options progress_options(const char* noun) {
-  const char* const terminal = std::getenv("TERM");
-  ProgressPrinter::Options options;
-  options.terminal = isatty(STDERR_FILENO) != 0 && terminal != nullptr && std::string_view{terminal} != "dumb";
-  options.columns = columns_of(STDERR_FILENO);
-  options.noun = noun;
-  options.seconds = steady_seconds;
-  options.write = write_remark;
-  return options;
-}
 
 bool asks_for(const harness::CheckOptions& options, harness::WorldKind world) {
   return std::find(options.worlds.begin(), options.worlds.end(), world) != options.worlds.end();
@@ -85,32 +32,13 @@ ring::Result<void> require_worlds(const Invocation& invocation) {
   return {};
 }
 
-/// The last words of a run whose report went to a file: the report itself is not on the screen.
-template <class AnyReport>
-void remark_on_file(const Invocation& invocation, const AnyReport& report) {
-  if (invocation.quiet) return;
-  write_remark(fmt::format("{}\nreport: {}\n", verdict_line(report, {}), invocation.output));
-}
-
-template <class AnyReport>
-int conclude(const Invocation& invocation, const OutputFile& output, const AnyReport& report) {
-  const ring::Result<void> written = output.write(render(report, invocation.format, style_of(output)));
-  if (!written) return fail(written.error(), exit_cannot);
-  if (!output.is_standard_output()) remark_on_file(invocation, report);
-  return exit_status(report);
-}
-
 /// What check and mutants have in common: `execute` runs everything and fills the report's results in.
 template <class AnyReport, class Execute>
 int run_and_report(const Invocation& invocation, const char* noun, std::size_t planned, const Execute& execute) {
   const ring::Result<OutputFile> output = OutputFile::prepare(invocation.output);
   if (!output) return fail(output.error(), exit_usage);
   if (const ring::Result<void> able = require_worlds(invocation); !able) return fail(able.error(), exit_cannot);
-  AnyReport report;
-  report.context = harness::describe_machine();
-  report.context.command_line = invocation.repeat;
-  report.context.seed = invocation.options.seed;
-  report.planned = planned;
+  auto report = begun_report<AnyReport>(invocation, planned);
   if (!invocation.quiet) write_remark(fmt::format("{}\n", invocation.repeat));
   ProgressPrinter printer(progress_options(noun));
   const harness::ProgressSink sink = [&](const harness::Progress& progress) {
@@ -194,6 +122,10 @@ int run(const Invocation& invocation) {
       return check(invocation);
     case Command::mutants:
       return mutants(invocation);
+    case Command::conform:
+      return conform(invocation);
+    case Command::replay:
+      return replay(invocation);
     case Command::list:
       return list(invocation);
     case Command::doctor:

@@ -23,4 +23,17 @@ int exit_status(const harness::MutantReport& report) {
   return status_of(report.interrupted_by, counts.escaped, counts.fault, counts.convicted);
 }
 
+int exit_status(const harness::ConformReport& report) {
+  return status_of(report.interrupted_by, report.deviates() ? 1 : 0, 0, report.campaign.kinds.size());
+}
+
+int exit_status(const harness::RuleReport& report) {
+  const std::size_t escaped = report.escaped();
+  return status_of(report.interrupted_by, escaped, 0, report.rules.size() - escaped);
+}
+
+int exit_status(const harness::ReplayReport& report) {
+  return status_of(report.interrupted_by, report.played.deviation ? 1 : 0, 0, 1);
+}
+
 }  // namespace ringside::cli

@@ -3,12 +3,13 @@
 // What the exit status says. A script may rely on each.
 #pragma once
 
+#include "harness/conform_report.h"
 #include "harness/report.h"
 
 namespace ringside::cli {
 
 inline constexpr int exit_clean = 0;
-inline constexpr int exit_defects = 1;        ///< of a consumer; or a mutant that escaped
+inline constexpr int exit_defects = 1;        ///< of a consumer, or of the model; or a mutant that escaped
 inline constexpr int exit_usage = 2;          ///< nothing was run
 inline constexpr int exit_cannot = 3;         ///< this machine cannot do what was asked
 inline constexpr int exit_fault = 70;         ///< ringside itself failed
@@ -18,5 +19,8 @@ inline constexpr int exit_signal_base = 128;  ///< plus the number of the signal
 /// of ringside; nothing that could be judged; clean.
 int exit_status(const harness::Report& report);
 int exit_status(const harness::MutantReport& report);
+int exit_status(const harness::ConformReport& report);
+int exit_status(const harness::RuleReport& report);
+int exit_status(const harness::ReplayReport& report);
 
 }  // namespace ringside::cli

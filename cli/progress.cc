@@ -49,22 +49,42 @@ void ProgressPrinter::tell(const harness::Progress& progress) {
     running_ = progress.deliveries;
   }
   const std::size_t done = progress.index + (progress.result != nullptr ? 1 : 0);
-  const double since_shown = options_.seconds() - last_shown_;
-  if (options_.terminal) {
-    if (!drawn_ || since_shown >= redraw_seconds) draw(progress, done);
-    return;
-  }
   const std::size_t stride = std::max<std::size_t>(1, (progress.total + plain_lines - 1) / plain_lines);
-  const bool milestone = progress.result != nullptr && (done % stride == 0 || done == progress.total);
-  if (!said_ || milestone || since_shown >= long_run_seconds) say(progress, done);
+  show({.done = done,
+        .total = progress.total,
+        .share = share_done(progress, done),
+        .counted = harness::counted(records(progress), "record"),
+        .now = options_.terminal || progress.result == nullptr ? cell_text(*progress.spec) : std::string(),
+        .milestone = progress.result != nullptr && (done % stride == 0 || done == progress.total)});
 }
 
-void ProgressPrinter::draw(const harness::Progress& progress, std::size_t done) {
+void ProgressPrinter::tell(const conform::CampaignProgress& progress) {
+  const std::uint64_t total = std::max<std::uint64_t>(progress.total, 1);
+  const std::uint64_t tenths = progress.done * plain_lines / total;
+  const bool another_tenth = tenths != std::exchange(told_, tenths);
+  show({.done = progress.done,
+        .total = progress.total,
+        .share = std::min(1.0, static_cast<double>(progress.done) / static_cast<double>(total)),
+        .counted = harness::counted(progress.operations, "operation"),
+        .now = std::string(progress.what),
+        .milestone = another_tenth});
+}
+
+void ProgressPrinter::show(const State& state) {
+  const double since_shown = options_.seconds() - last_shown_;
+  if (options_.terminal) {
+    if (!drawn_ || since_shown >= redraw_seconds) draw(state);
+    return;
+  }
+  if (!said_ || state.milestone || since_shown >= long_run_seconds) say(state);
+}
+
+void ProgressPrinter::draw(const State& state) {
   const double now = options_.seconds();
-  const auto filled = static_cast<std::size_t>(share_done(progress, done) * bar_width);
-  std::string line = fmt::format("[{}{}] {}/{} {}, {}, {:.0f} s", std::string(filled, '#'),
-                                 std::string(bar_width - filled, '.'), done, progress.total, cell_text(*progress.spec),
-                                 harness::counted(records(progress), "record"), now - begin_);
+  const auto filled = static_cast<std::size_t>(state.share * bar_width);
+  std::string line =
+      fmt::format("[{}{}] {}/{} {}, {}, {:.0f} s", std::string(filled, '#'), std::string(bar_width - filled, '.'),
+                  state.done, state.total, state.now, state.counted, now - begin_);
   // Names are ASCII; a foreign one that is not may lose a byte more than it must.
   line.resize(std::min(line.size(), options_.columns > 1 ? options_.columns - 1 : 1));
   options_.write(fmt::format("\r{}\x1b[K", line));
@@ -72,11 +92,11 @@ void ProgressPrinter::draw(const harness::Progress& progress, std::size_t done) 
   drawn_ = true;
 }
 
-void ProgressPrinter::say(const harness::Progress& progress, std::size_t done) {
+void ProgressPrinter::say(const State& state) {
   const double now = options_.seconds();
-  std::string line = fmt::format("{} of {}, {}, {:.0f} s", done, harness::counted(progress.total, options_.noun),
-                                 harness::counted(records(progress), "record"), now - begin_);
-  if (progress.result == nullptr) line += fmt::format("; now {}", cell_text(*progress.spec));
+  std::string line = fmt::format("{} of {}, {}, {:.0f} s", state.done, harness::counted(state.total, options_.noun),
+                                 state.counted, now - begin_);
+  if (!state.now.empty()) line += fmt::format("; now {}", state.now);
   options_.write(line + '\n');
   last_shown_ = now;
   said_ = true;

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "conform/campaign.h"
 #include "harness/check.h"
 
 namespace ringside::cli {
@@ -28,13 +29,25 @@ class ProgressPrinter {
 
   /// A plain line is written at the start, after every tenth of the runs, and every 10 s of a longer run.
   void tell(const harness::Progress& progress);
+  /// The same for scripts played on the model and the kernel, at every tenth of them.
+  void tell(const conform::CampaignProgress& progress);
 
   /// Takes the bar away. Call before anything else is written.
   void finish();
 
  private:
-  void draw(const harness::Progress& progress, std::size_t done);
-  void say(const harness::Progress& progress, std::size_t done);
+  /// How far it is, whatever is counted.
+  struct State {
+    std::uint64_t done = 0;
+    std::uint64_t total = 0;
+    double share = 0;     ///< of the whole, 0 to 1
+    std::string counted;  ///< `12 records`
+    std::string now;      ///< what is under way; empty: nothing
+    bool milestone = false;
+  };
+  void show(const State& state);
+  void draw(const State& state);
+  void say(const State& state);
   std::uint64_t records(const harness::Progress& progress) const;
 
   Options options_;
@@ -42,6 +55,7 @@ class ProgressPrinter {
   double last_shown_;
   std::uint64_t delivered_ = 0;  ///< of the runs that have ended
   std::uint64_t running_ = 0;    ///< of the run under way, as last told
+  std::uint64_t told_ = 0;       ///< tenths of a campaign that were told
   bool drawn_ = false;
   bool said_ = false;
 };

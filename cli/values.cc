@@ -100,8 +100,8 @@ Value<std::vector<harness::WorldKind>> parse_worlds(std::string_view text) {
 }
 
 Value<ring::RingKind> parse_ring(std::string_view text) {
-  static const std::vector<std::string> valid{"ringbuf", "perf"};
-  for (const ring::RingKind kind : {ring::RingKind::ringbuf, ring::RingKind::perf}) {
+  static const std::vector<std::string> valid{"ringbuf", "perf", "user_ringbuf"};
+  for (const ring::RingKind kind : {ring::RingKind::ringbuf, ring::RingKind::perf, ring::RingKind::user_ringbuf}) {
     if (text == ring::name_of(kind)) return kind;
   }
   return unknown_name(text, valid);

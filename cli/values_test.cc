@@ -72,7 +72,7 @@ TEST(Worlds, KnowsBoth) {
 
 TEST(Names, AnUnknownOneMeetsTheNearest) {
   EXPECT_EQ(parse_worlds("modle").error(), (BadValue{"\"modle\" is not known", "did you mean \"model\"?"}));
-  EXPECT_EQ(parse_ring("queue").error(), (BadValue{"\"queue\" is not known", "valid: ringbuf, perf"}));
+  EXPECT_EQ(parse_ring("queue").error(), (BadValue{"\"queue\" is not known", "valid: ringbuf, perf, user_ringbuf"}));
   EXPECT_EQ(parse_format("xml").error(), (BadValue{"\"xml\" is not known", "valid: table, json, junit"}));
 }
 

@@ -223,6 +223,16 @@ Result<sim::KernelVersion> running_kernel() {
   return sim::parse_kernel_version(names.release);
 }
 
+Result<Played> play_here(const Script& script) {
+  const auto kernel = running_kernel();
+  if (!kernel) return tl::unexpected(kernel.error());
+  const auto cpus = real::online_cpus();
+  if (!cpus) return tl::unexpected(cpus.error());
+  const auto lab = make_lab(script.kind, cpus->front());
+  if (!lab) return tl::unexpected(lab.error());
+  return play(script, sides_of(script.kind, **lab, {.kernel = *kernel}));
+}
+
 Result<CampaignResult> run_campaign(const CampaignOptions& options) {
   const auto model = model_options(options);
   if (!model) return tl::unexpected(model.error());

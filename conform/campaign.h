@@ -79,6 +79,10 @@ std::ostream& operator<<(std::ostream& out, const MutantResult& result);
 ring::Result<std::vector<MutantResult>> run_mutants(const std::vector<sim::Rule>& rules,
                                                     const CampaignOptions& options);
 
+/// Plays one script on the running kernel and the model of its release. Errors: as run_campaign, and what the kernel
+/// refuses of the set-up.
+ring::Result<Played> play_here(const Script& script);
+
 /// The release of the running kernel.
 ring::Result<sim::KernelVersion> running_kernel();
 

@@ -205,12 +205,13 @@ class Changes {
     for (std::size_t at = 0; at < script_.ops.size(); ++at) {
       shrink_values(script_.ops[at], [at](Script& target, const Op& op) { target.ops[at] = op; });
     }
+    if (script_.ops.size() <= few) merge_records();
     if (script_.ops.size() <= few) trade_for_edges();
     return std::move(changes_);
   }
 
  private:
-  static constexpr std::size_t few = 14;
+  static constexpr std::size_t few = 24;
 
   /// Half of the operations, a quarter, …, each single one.
   void remove_runs() {
@@ -276,6 +277,40 @@ class Changes {
     }
   }
 
+  /// One operation for two: a record that takes the room of both, header and all.
+  void merge_records() {
+    for (std::size_t second = 1; second < script_.ops.size(); ++second) {
+      for (std::size_t first = 0; first < second; ++first) merge(first, second);
+    }
+  }
+
+  void merge(std::size_t first, std::size_t second) {
+    const auto place = size_place(script_.ops[first]);
+    const auto other = size_place(script_.ops[second]);
+    if (!place || !other) return;
+    const ArgSpec& spec = spec_of(script_.kind, script_.ops[first].verb).args[*place];
+    const std::int64_t sum = script_.ops[first].values[*place] + script_.ops[second].values[*other];
+    // A header is 8 bytes; perf's samples have 4 more, and padding may go either way.
+    for (const std::int64_t room : {8, 12, 16, 24}) {
+      if (sum + room > spec.most) continue;
+      changes_.push_back([this, first, second, place, size = sum + room] {
+        Script simpler = script_;
+        simpler.ops[first].values[*place] = size;
+        simpler.ops.erase(simpler.ops.begin() + static_cast<std::ptrdiff_t>(second));
+        return simpler;
+      });
+    }
+  }
+
+  /// Where the size of an operation's record stands, when it may be any.
+  std::optional<std::size_t> size_place(const Op& op) const {
+    const VerbSpec& verb = spec_of(script_.kind, op.verb);
+    for (std::size_t place = 0; place < verb.args.size(); ++place) {
+      if (verb.args[place].arg == Arg::size && verb.args[place].type == Type::bytes) return place;
+    }
+    return std::nullopt;
+  }
+
   /// One operation less, and another one so large that it may do the work of both.
   void trade_for_edges() {
     const std::int64_t data = data_bytes(script_.kind, script_.setup);
@@ -283,12 +318,15 @@ class Changes {
       const VerbSpec& verb = spec_of(script_.kind, script_.ops[at].verb);
       for (std::size_t place = 0; place < verb.args.size(); ++place) {
         if (verb.args[place].type != Type::bytes || verb.args[place].arg == Arg::offset) continue;
-        for (const std::int64_t below : edges_below_data) trade(at, place, std::max<std::int64_t>(data - below, 0));
+        for (const std::int64_t below : edges_below_data) trade(at, place, data - below);
+        for (std::int64_t more = 8; more <= 64; more += 8) trade(at, place, script_.ops[at].values[place] + more);
       }
     }
   }
 
   void trade(std::size_t at, std::size_t place, std::int64_t value) {
+    const ArgSpec& spec = spec_of(script_.kind, script_.ops[at].verb).args[place];
+    if (value < spec.least || value > spec.most) return;
     for (std::size_t gone = 0; gone < script_.ops.size(); ++gone) {
       if (gone == at) continue;
       changes_.push_back([this, at, place, value, gone] {

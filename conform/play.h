@@ -54,6 +54,6 @@ struct Shrunk {
 /// Cuts a script that deviates down as far as it goes, playing at most `most_tried` scripts. A simpler script counts
 /// when it deviates, whatever the deviation.
 ring::Result<Shrunk> shrink(const Script& script, const Deviation& deviation, const Sides& sides,
-                            std::size_t most_tried = 20'000);
+                            std::size_t most_tried = 50'000);
 
 }  // namespace ringside::conform

@@ -2,18 +2,16 @@
 #include "harness/check.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <csignal>
 #include <optional>
 
 #include "harness/catalogue.h"
 #include "harness/child.h"
 #include "harness/shell.h"
+#include "harness/signals.h"
 #include "harness/world.h"
 #include "real/capabilities.h"
 #include "real/producers.h"
@@ -21,28 +19,6 @@
 namespace ringside::harness {
 
 namespace {
-
-volatile std::sig_atomic_t caught_signal = 0;
-
-/// Notes SIGINT and SIGTERM while it lives, so that a run ends with what there is instead of at once.
-class SignalGuard {
- public:
-  SignalGuard() {
-    caught_signal = 0;
-    struct sigaction action{};
-    action.sa_handler = [](int signal) { caught_signal = signal; };
-    for (std::size_t index = 0; index < signals.size(); ++index) sigaction(signals[index], &action, &before_[index]);
-  }
-  ~SignalGuard() {
-    for (std::size_t index = 0; index < signals.size(); ++index) sigaction(signals[index], &before_[index], nullptr);
-  }
-  SignalGuard(const SignalGuard&) = delete;
-  SignalGuard& operator=(const SignalGuard&) = delete;
-
- private:
-  static constexpr std::array signals{SIGINT, SIGTERM, SIGHUP};
-  std::array<struct sigaction, signals.size()> before_{};
-};
 
 std::string repeat_line(const CheckOptions& options, const RunSpec& spec) {
   std::string line =
@@ -215,7 +191,7 @@ class Runner {
             [&](std::uint64_t deliveries) {
               tell({.index = index_, .total = total_, .spec = &cell.spec, .deliveries = deliveries});
             },
-        .cancelled = [] { return caught_signal != 0; }};
+        .cancelled = [] { return interrupted_by() != 0; }};
     return run_in_child(cell.spec, child, [&](ChildScope& scope) { return work_in_child(cell, scope); });
   }
 
@@ -255,11 +231,11 @@ ring::Result<std::vector<RunResult>> run_check(const CheckOptions& options, cons
   Runner runner(options, progress, plan->cells.size());
   std::vector<RunResult> results;
   for (const Cell& cell : plan->cells) {
-    if (caught_signal != 0) break;
+    if (interrupted_by() != 0) break;
     results.push_back(runner.run(cell));
   }
   // A run that the signal cut short was not judged: it is no result.
-  if (caught_signal != 0 && !results.empty() && results.back().outcome == Outcome::fault) results.pop_back();
+  if (interrupted_by() != 0 && !results.empty() && results.back().outcome == Outcome::fault) results.pop_back();
   return results;
 }
 
@@ -285,7 +261,7 @@ ring::Result<std::vector<MutantResult>> run_mutants(const CheckOptions& options,
     if (!scenario) return tl::unexpected(scenario.error());
     const auto kind = reads(*mutant->consumer, ring::RingKind::perf) ? ring::RingKind::perf : ring::RingKind::ringbuf;
     for (const WorldKind world : options.worlds) {
-      if (caught_signal != 0) return results;
+      if (interrupted_by() != 0) return results;
       const Cell cell = cell_of(options, world, kind, *scenario, *mutant->consumer);
       results.push_back({.mutant = mutant->consumer->name, .expected = mutant->expected, .run = runner.run(cell)});
     }
@@ -298,7 +274,5 @@ RunResult run_cell(const RunSpec& spec, const ringside_consumer& consumer, const
   const ProgressSink nobody;
   return Runner(options, nobody, 1).run({.spec = spec, .consumer = &consumer, .scenario = &scenario});
 }
-
-int interrupted_by() { return caught_signal; }
 
 }  // namespace ringside::harness

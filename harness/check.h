@@ -59,7 +59,4 @@ struct MutantResult {
 /// Every mutant (or those named in options.consumers) in each world, under its own scenario.
 ring::Result<std::vector<MutantResult>> run_mutants(const CheckOptions& options, const ProgressSink& progress);
 
-/// True once SIGINT or SIGTERM came while run_check or run_mutants ran; the number of the signal, else 0.
-int interrupted_by();
-
 }  // namespace ringside::harness

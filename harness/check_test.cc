@@ -10,6 +10,7 @@
 #include <set>
 
 #include "consumers/registry.h"
+#include "harness/signals.h"
 
 namespace ringside::harness {
 namespace {

@@ -156,7 +156,8 @@ std::string seed_lines(const ReportContext& context, const TextStyle& style) {
 
 std::string interruption(int signal, std::size_t done, std::size_t planned, const char* noun) {
   if (signal == 0) return {};
-  return fmt::format("interrupted by {} after {} of {}; ", signal_name(signal), done, counted(planned, noun));
+  return fmt::format("interrupted by {} after {} of {}; ", signal_name(signal), with_thousands(done),
+                     counted(planned, noun));
 }
 
 std::string duration_text(double seconds) {

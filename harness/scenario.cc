@@ -3,16 +3,15 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <fstream>
 #include <limits>
 #include <optional>
 
 #include "harness/nearest.h"
 #include "harness/scenario_reader.h"
 #include "harness/shipped_scenarios.h"
+#include "harness/text_file.h"
 #include "harness/text_layout.h"
 #include "ring/layout.h"
 #include "ring/record_format.h"
@@ -268,34 +267,6 @@ bool announces_every_record(const Scenario& scenario) {
                       [](const SourcePlan& source) { return (source.flags & ring::flag_no_wakeup) != 0; });
 }
 
-/// What keeps a path from being read as a scenario, told before it is opened: a FIFO blocks and a device may not end.
-std::optional<std::string> unreadable_kind(const struct stat& status) {
-  if (S_ISREG(status.st_mode)) return std::nullopt;
-  if (S_ISDIR(status.st_mode)) return "it is a directory";
-  if (S_ISFIFO(status.st_mode)) return "it is a FIFO";
-  if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) return "it is a device";
-  return "it is no regular file";
-}
-
-ring::Result<std::string> read_file(const std::string& path) {
-  constexpr std::size_t most_bytes = 1u << 20;
-  const std::string attempt = fmt::format("read scenario file \"{}\"", path);
-  const std::string remedy = "name a readable TOML file or a scenario of `ringside list scenarios`";
-  struct stat status{};
-  if (stat(path.c_str(), &status) != 0) return ring::errno_error(attempt, errno, remedy);
-  if (const auto kind = unreadable_kind(status)) return ring::error(attempt, *kind, remedy);
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  // One byte more than may be: st_size says nothing of files that the kernel makes up.
-  std::string text(most_bytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!file.is_open() || file.bad()) return ring::errno_error(attempt, errno == 0 ? EIO : errno, remedy);
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.empty()) return ring::error(attempt, "it is empty", remedy);
-  if (text.size() > most_bytes) return ring::error(attempt, "it is larger than 1 MiB", remedy);
-  return text;
-}
-
 }  // namespace
 
 bool Scenario::runs_in(WorldKind world) const { return std::find(worlds.begin(), worlds.end(), world) != worlds.end(); }
@@ -319,7 +290,8 @@ ring::Result<Scenario> parse_scenario(std::string_view toml, std::string_view or
 }
 
 ring::Result<Scenario> load_scenario(const std::string& path) {
-  return read_file(path).and_then([&](const std::string& text) { return parse_scenario(text, path); });
+  return read_text_file(path, "scenario file", "name a readable TOML file or a scenario of `ringside list scenarios`")
+      .and_then([&](const std::string& text) { return parse_scenario(text, path); });
 }
 
 ring::Result<void> validate(const Scenario& scenario) {
