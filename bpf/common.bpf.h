@@ -14,6 +14,7 @@
 
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/interrupt.bpf.h"
 #include "bpf/shared.h"
 #include "ring/record_format.h"
 

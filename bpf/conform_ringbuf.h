@@ -48,6 +48,7 @@ struct conform_ringbuf_shared {
   __u32 nested_armed; /* 1: the next interrupt puts out its records */
   __u32 unused;
   __u64 nested_done; /* interrupts that did */
+  __u64 ticks;       /* interrupts */
   __s64 nested_results[CONFORM_RINGBUF_MOST_NESTED];
   __u8 inner_payload[CONFORM_RINGBUF_MOST_NESTED][CONFORM_RINGBUF_MOST_INNER];
   __u8 payload[CONFORM_RINGBUF_MOST_PAYLOAD];

@@ -9,6 +9,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/conform_user.h"
+#include "bpf/interrupt.bpf.h"
 #include "bpf/user_sample.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -85,7 +86,8 @@ SEC("raw_tp")
 int drain(void* ctx) {
   __u32 key = shared.ring;
   void* ring = bpf_map_lookup_elem(&rings, &key);
-  if (!ring) return 1;
+  if (!ring) return -ENOENT;
+  if (shared.nested && !interrupts_come(&shared.ticks)) return -EAGAIN;
   shared.samples = 0;
   shared.bytes = 0;
   shared.hash = 0;
@@ -99,6 +101,7 @@ static long take_none(struct bpf_dynptr* sample, void* context) { return 1; }
 
 SEC("perf_event")
 int interrupt(void* ctx) {
+  shared.ticks++;
   if (!READ_NOW(shared.armed) || shared.cpu != bpf_get_smp_processor_id()) return 0;
   __u32 key = shared.ring;
   void* ring = bpf_map_lookup_elem(&rings, &key);

@@ -34,6 +34,7 @@ struct conform_user_shared {
   __u32 armed; /* 1: the next interrupt is to drain */
   __u32 done;  /* interrupts that have */
   __s64 inner_result;
+  __u64 ticks;  /* interrupts */
   __u32 probed; /* length of the sample so far */
   __u32 unused;
   __u8 sample[CONFORM_USER_MOST_SAMPLE + 8]; /* its bytes, and zeros to the end of the last word */

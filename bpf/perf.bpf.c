@@ -70,12 +70,14 @@ static long script_step(__u32 index, struct script_run* run) {
   return 0;
 }
 
-/* args[0]: how many operations. Returns 0, or -EINVAL as u32. */
+/* args[0]: how many operations. Returns 0, or -EINVAL as u32; -EAGAIN when an operation needs an interrupt and none
+ * comes now: nothing was done. */
 SEC("raw_tp")
 int script(struct bpf_raw_tracepoint_args* ctx) {
   struct script_run run = {.ctx = ctx, .buffer = scratch_buffer(SCRATCH_SCRIPT)};
   __u64 count = ctx->args[0];
   if (!run.buffer || count > RINGSIDE_SCRIPT_OPS) return -EINVAL;
+  if (shared.nested.wanted && !interrupts_come(&shared.nested.ticks)) return -EAGAIN;
   bpf_loop(count, script_step, &run, 0);
   return 0;
 }

@@ -74,6 +74,9 @@ static __always_inline void put_into(struct bpf_dynptr* place, __u8* buffer, con
   __u32 length = record->length;
   if (!length || length > scratch_bytes) return;
   write_record(buffer, record);
+  /* Said again where it matters: verifiers before 6.12 forget a bound that was spilled. */
+  barrier_var(length);
+  if (length > scratch_bytes) return;
   bpf_dynptr_write(place, 0, buffer, length, 0);
 }
 
@@ -160,12 +163,14 @@ static long script_step(__u32 index, __u8** buffer) {
   return 0;
 }
 
-/* args[0]: how many operations. Returns 0, or -EINVAL as u32. */
+/* args[0]: how many operations. Returns 0, or -EINVAL as u32; -EAGAIN when an operation needs an interrupt and none
+ * comes now: nothing was done. */
 SEC("raw_tp")
 int script(struct bpf_raw_tracepoint_args* ctx) {
   __u8* buffer = scratch_buffer(SCRATCH_SCRIPT);
   __u64 count = ctx->args[0];
   if (!buffer || count > RINGSIDE_SCRIPT_OPS) return -EINVAL;
+  if (shared.nested.wanted && !interrupts_come(&shared.nested.ticks)) return -EAGAIN;
   bpf_loop(count, script_step, &buffer, 0);
   return 0;
 }

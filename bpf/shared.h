@@ -102,9 +102,9 @@ struct ringside_nested {
   __u32 source;
   __u32 size;
   __u32 count;
-  __u32 unused;
-  __u64 done;  /* interrupts that carried out an order */
-  __u64 ticks; /* interrupts */
+  __u32 wanted; /* 1: an operation of the script needs the interrupt */
+  __u64 done;   /* interrupts that carried out an order */
+  __u64 ticks;  /* interrupts */
 };
 
 struct ringside_shared {

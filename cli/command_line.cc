@@ -54,7 +54,7 @@ struct Flags {
   Flag plugin{"--plugin", "a shared object with a consumer (ring/consumer.h) to check", "FILE"};
   Flag records{"--records", "records of each run, such as 5000, 64K or 100M; default: as the scenario says", "N"};
   Flag scripts{"--scripts", "scripts for each kind of ring, such as 500 or 10K", "N"};
-  Flag jobs{"--jobs", "threads, each on a CPU of its own; default: one for each CPU", "N"};
+  Flag jobs{"--jobs", "threads, on the CPUs in turn; default: one for each CPU", "N"};
   Flag rules{"--rules", "print the rules that differ between kernels, and which hold on this one", ""};
   Flag mutants{"--mutants", "play against models that break one rule each: every one must be caught", ""};
   Flag rule{"--rule", "with --mutants: only these rules; default: every one", "NAME", true};

@@ -44,7 +44,7 @@ class Bench {
   std::map<RingKind, std::unique_ptr<Lab>> labs_;
 };
 
-/// Threads, each on a CPU of its own with a bench of its own, and what they share: whether to end, and why.
+/// Threads, each on one CPU with a bench of its own, and what they share: whether to end, and why.
 class Crew {
  public:
   explicit Crew(const CampaignOptions& options) : options_(options) {}
@@ -54,11 +54,11 @@ class Crew {
   Result<void> run(Work work) {
     const auto cpus = real::online_cpus();
     if (!cpus) return tl::unexpected(cpus.error());
-    const std::size_t jobs = options_.jobs == 0 ? cpus->size() : std::min<std::size_t>(options_.jobs, cpus->size());
+    const std::size_t jobs = options_.jobs == 0 ? cpus->size() : options_.jobs;
     std::vector<std::thread> threads;
     running_ = jobs;
     for (std::size_t job = 0; job < jobs; ++job) {
-      threads.emplace_back([this, &work, cpu = (*cpus)[job]] {
+      threads.emplace_back([this, &work, cpu = (*cpus)[job % cpus->size()]] {
         Bench bench(cpu);
         if (auto done = work(bench); !done) fail(done.error());
         const std::lock_guard guard(mutex_);
@@ -138,6 +138,31 @@ GenerateOptions generate_options(const ModelOptions& model) {
   return options;
 }
 
+/// Cuts a deviating script down; when that does not get far, the next ones that deviate may: the shortest counts.
+Result<Finding> cut_down(std::uint64_t index, const Script& script, const Deviation& deviation, const Sides& sides,
+                         std::uint64_t seed, const GenerateOptions& options) {
+  constexpr std::size_t short_enough = 6;
+  constexpr std::uint64_t scripts_more = 1000;
+  constexpr int findings_more = 4;
+  auto shrunk = shrink(script, deviation, sides);
+  if (!shrunk) return tl::unexpected(shrunk.error());
+  Finding best{.index = index, .found_ops = script.ops.size(), .shrunk = std::move(*shrunk)};
+  int findings = 0;
+  for (std::uint64_t next = index + 1; next <= index + scripts_more; ++next) {
+    if (best.shrunk.script.ops.size() <= short_enough || findings == findings_more) break;
+    const Script other = generate(script.kind, seed, next, options);
+    const auto played = play(other, sides);
+    if (!played) return tl::unexpected(played.error());
+    if (!played->deviation) continue;
+    ++findings;
+    shrunk = shrink(other, *played->deviation, sides);
+    if (!shrunk) return tl::unexpected(shrunk.error());
+    if (shrunk->script.ops.size() >= best.shrunk.script.ops.size()) continue;
+    best = Finding{.index = next, .found_ops = other.ops.size(), .shrunk = std::move(*shrunk)};
+  }
+  return best;
+}
+
 /// The scripts of one kind, handed out to the threads one by one.
 class ScriptQueue {
  public:
@@ -171,21 +196,25 @@ class ScriptQueue {
       std::uint64_t end = end_.load(std::memory_order_relaxed);
       while (index < end && !end_.compare_exchange_weak(end, index, std::memory_order_relaxed)) {
       }
-      auto shrunk = shrink(script, *played.deviation, sides);
-      if (!shrunk) return tl::unexpected(shrunk.error());
-      finding = Finding{.index = index, .found_ops = script.ops.size(), .shrunk = std::move(*shrunk)};
+      auto cut = cut_down(index, script, *played.deviation, sides, options_.seed, generate_options(model_));
+      if (!cut) return tl::unexpected(cut.error());
+      finding = std::move(*cut);
     }
     const std::lock_guard guard(mutex_);
     ++result.scripts;
     result.operations += played.operations;
-    if (finding && (!result.finding || index < result.finding->index)) result.finding = std::move(finding);
+    if (finding && index < lowest_) {
+      lowest_ = index;
+      result.finding = std::move(finding);
+    }
     return {};
   }
 
   RingKind kind_;
   const CampaignOptions& options_;
   ModelOptions model_;
-  std::mutex mutex_;  ///< guards the result
+  std::mutex mutex_;                   ///< guards the result and lowest_
+  std::uint64_t lowest_ = UINT64_MAX;  ///< number of the script that the finding came from
   std::atomic<std::uint64_t> next_{0};
   std::atomic<std::uint64_t> end_;
 };
@@ -207,9 +236,9 @@ Result<MutantResult> try_mutant(sim::Rule rule, Bench& bench, Crew& crew, const 
     result.operations += played->operations;
     crew.count_operations(played->operations);
     if (!played->deviation) continue;
-    auto shrunk = shrink(script, *played->deviation, *sides);
-    if (!shrunk) return tl::unexpected(shrunk.error());
-    result.finding = Finding{.index = index, .found_ops = script.ops.size(), .shrunk = std::move(*shrunk)};
+    auto cut = cut_down(index, script, *played->deviation, *sides, options.seed, generate_options(model));
+    if (!cut) return tl::unexpected(cut.error());
+    result.finding = std::move(*cut);
   }
   result.seconds = seconds_since(begin);
   return result;

@@ -31,7 +31,7 @@ struct CampaignOptions {
   std::vector<ring::RingKind> kinds{ring::RingKind::ringbuf, ring::RingKind::user_ringbuf, ring::RingKind::perf};
   std::uint64_t scripts = 1000;  ///< for each kind of ring
   std::uint64_t seed = 1;
-  std::uint32_t jobs = 0;  ///< threads, each on a CPU of its own; 0: one for each CPU
+  std::uint32_t jobs = 0;  ///< threads, on the CPUs in turn; 0: one for each CPU
   /// The rules of the model. Nothing: those of the running kernel.
   std::optional<sim::KernelVersion> kernel = {};
   std::function<void(const CampaignProgress&)> progress = {};  ///< called now and then on the calling thread

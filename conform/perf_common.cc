@@ -66,9 +66,10 @@ PerfSetup perf_setup(const Script& script) {
 }
 
 std::uint64_t pages_of(const Op& op) {
-  // 0, 1, 2, 4: the words of the argument.
+  // 1, 2, 4, 0: the words of the argument.
+  constexpr std::uint64_t without_data = 3;
   const auto word = static_cast<std::uint64_t>(value_of(kind, op, Arg::pages));
-  return word == 0 ? 0 : std::uint64_t{1} << (word - 1);
+  return word == without_data ? 0 : std::uint64_t{1} << word;
 }
 
 std::uint64_t output_flags(const Op& op) {

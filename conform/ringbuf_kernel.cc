@@ -107,10 +107,7 @@ ring::Result<void> Rig::run_interrupted(const bpf_program* program) {
     if (!attached) return tl::unexpected(attached.error());
     interrupt_.emplace(std::move(*attached));
   }
-  if (auto enabled = interrupt_->enable(); !enabled) return enabled;
-  auto ran = run(program);
-  interrupt_->disable();
-  return ran;
+  return interrupt_->while_ticking([&] { return run(program); });
 }
 
 ring::Result<RingbufHolder*> Rig::holder(std::size_t slot) {

@@ -125,9 +125,9 @@ class UserRingbufKernelSide final : public Side {
     shared.nested = nested ? 1 : 0;
     bpf_test_run_opts options{};
     options.sz = sizeof(options);
-    const int code = bpf_prog_test_run_opts(bpf_program__fd(programs_->loaded->progs.drain), &options);
-    if (code != 0) return ring::errno_error("run the program that drains", -code);
-    if (options.retval != 0) return ring::error("run the program that drains", "it does not find the script's ring");
+    int code = -bpf_prog_test_run_opts(bpf_program__fd(programs_->loaded->progs.drain), &options);
+    if (code == 0) code = -static_cast<std::int32_t>(options.retval);
+    if (code != 0) return ring::errno_error("run the program that drains", code);
     return {};
   }
 
@@ -150,9 +150,7 @@ class UserRingbufKernelSide final : public Side {
     shared.inner = argument(op, Arg::inner);
     shared.inner_result = 0;
     shared.cpu = programs_->cpu;
-    if (auto on = programs_->interrupt.enable(); !on) return tl::make_unexpected(on.error());
-    const auto ran = run(op, 0, true);
-    programs_->interrupt.disable();
+    const auto ran = programs_->interrupt.while_ticking([&] { return run(op, 0, true); });
     if (!ran) return tl::make_unexpected(ran.error());
     Outcome outcome = drained();
     if (shared.samples > 0 && shared.done == 0) {

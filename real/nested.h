@@ -4,6 +4,9 @@
 // it.
 #pragma once
 
+#include <sched.h>
+
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -26,10 +29,26 @@ class NestedEvent {
   NestedEvent(NestedEvent&& other) noexcept;
   NestedEvent& operator=(NestedEvent&&) = delete;
 
-  ring::Result<void> enable();
-  void disable();
+  /// Enables the event, calls `run` and disables it. `run` runs a program that wants the interrupt and returns
+  /// Result<void>; while its error is EAGAIN (bpf/interrupt.bpf.h) the CPU is left to others and it is called again,
+  /// for some seconds at most.
+  template <class Run>
+  ring::Result<void> while_ticking(Run run) {
+    // Each time that no interrupt came took 10 ms.
+    constexpr int most_tries = 500;
+    if (auto enabled = enable(); !enabled) return enabled;
+    ring::Result<void> ran = run();
+    for (int tries = 1; !ran && ran.error().code == EAGAIN && tries < most_tries; ++tries) {
+      ::sched_yield();
+      ran = run();
+    }
+    disable();
+    return ran;
+  }
 
  private:
+  ring::Result<void> enable();
+  void disable();
   NestedEvent(std::shared_ptr<void> owner, bpf_link* link, int fd) : owner_(std::move(owner)), link_(link), fd_(fd) {}
 
   std::shared_ptr<void> owner_;  // outlives the link

@@ -134,14 +134,15 @@ ring::Result<void> ScriptProducer::State::run_scripted(std::span<const Operation
   const bool nests =
       std::any_of(operations.begin(), operations.end(), [](const Operation& o) { return o.nested != 0; });
   NestedEvent* const event = nests ? &nested_events.at(cpu) : nullptr;
-  if (event != nullptr) {
-    if (auto enabled = event->enable(); !enabled) return enabled;
-  }
-  ring::Result<std::int32_t> returned;
-  workers.at(cpu)->run([&] { returned = run_once(program->descriptors().script, operations.size()); });
-  if (event != nullptr) event->disable();
-  if (!returned) return tl::unexpected(returned.error());
-  if (*returned != 0) return ring::errno_error("run script program", -*returned);
+  shared.nested.wanted = nests ? 1 : 0;
+  const auto run = [&]() -> ring::Result<void> {
+    ring::Result<std::int32_t> returned;
+    workers.at(cpu)->run([&] { returned = run_once(program->descriptors().script, operations.size()); });
+    if (!returned) return tl::unexpected(returned.error());
+    if (*returned != 0) return ring::errno_error("run script program", -*returned);
+    return {};
+  };
+  if (auto ran = event != nullptr ? event->while_ticking(run) : run(); !ran) return ran;
   for (std::size_t at = 0; at < operations.size(); ++at) results.push_back(shared.ops[at].result);
   return {};
 }
