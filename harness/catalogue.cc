@@ -7,6 +7,26 @@
 
 namespace ringside::harness {
 
+bool Judged::runs_on(ring::RingKind kind) const {
+  const std::uint32_t kinds = consumer != nullptr ? consumer->ring_kinds : RINGSIDE_USER_RINGBUF;
+  return (kinds & static_cast<std::uint32_t>(kind)) != 0;
+}
+
+bool Judged::lives_in(WorldKind world) const {
+  const std::uint32_t needs = consumer != nullptr ? consumer->needs : producer->needs;
+  return world == WorldKind::kernel || (needs & (RINGSIDE_NEEDS_FD | RINGSIDE_OWNS_RINGS)) == 0;
+}
+
+std::vector<JudgedMutant> all_mutants() {
+  std::vector<JudgedMutant> all;
+  const auto add = [&all](const Judged& judged, const auto& mutant) {
+    all.push_back({judged, mutant.expected, mutant.what, mutant.case_number, mutant.scenario});
+  };
+  for (const consumers::Mutant& mutant : consumers::mutants()) add({.consumer = mutant.consumer}, mutant);
+  for (const auto& mutant : consumers::producer_mutants()) add({.producer = mutant.producer}, mutant);
+  return all;
+}
+
 ring::Result<Catalogue> Catalogue::load(const std::string& plugin_path) {
   Catalogue catalogue;
   if (plugin_path.empty()) return catalogue;
@@ -22,30 +42,25 @@ ring::Result<Catalogue> Catalogue::load(const std::string& plugin_path) {
   return catalogue;
 }
 
-ring::Result<const ringside_consumer*> Catalogue::find(const std::string& name) const {
+ring::Result<Judged> Catalogue::find(const std::string& name) const {
+  std::vector<Judged> all;
+  for (const consumers::Entry& entry : consumers::strategies()) all.push_back({.consumer = entry.consumer});
+  for (const auto& entry : consumers::producer_strategies()) all.push_back({.producer = entry.producer});
+  for (const JudgedMutant& mutant : all_mutants()) all.push_back(mutant.judged);
+  if (plugin_) all.push_back({.consumer = &plugin_->consumer()});
   std::vector<std::string> names;
-  for (const consumers::Entry& entry : consumers::strategies()) {
-    if (name == entry.consumer->name) return entry.consumer;
-    names.emplace_back(entry.consumer->name);
+  for (const Judged& judged : all) {
+    if (name == judged.name()) return judged;
+    names.emplace_back(judged.name());
   }
-  if (const consumers::Mutant* mutant = find_mutant(name)) return mutant->consumer;
-  for (const consumers::Mutant& mutant : consumers::mutants()) names.emplace_back(mutant.consumer->name);
-  if (plugin_ && name == plugin_->consumer().name) return &plugin_->consumer();
-  if (plugin_) names.emplace_back(plugin_->consumer().name);
   return ring::error(fmt::format("find consumer \"{}\"", name), "no consumer has that name", suggestion(name, names));
-}
-
-const consumers::Mutant* Catalogue::find_mutant(const std::string& name) const {
-  for (const consumers::Mutant& mutant : consumers::mutants()) {
-    if (name == mutant.consumer->name) return &mutant;
-  }
-  return nullptr;
 }
 
 std::vector<std::string> Catalogue::default_names() const {
   if (plugin_) return {plugin_->consumer().name};
   std::vector<std::string> names;
   for (const consumers::Entry& entry : consumers::strategies()) names.emplace_back(entry.consumer->name);
+  for (const auto& entry : consumers::producer_strategies()) names.emplace_back(entry.producer->name);
   return names;
 }
 

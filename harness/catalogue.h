@@ -1,18 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every consumer that a command can name: the strategies, the mutants, and a plugin's.
+// Everything that a command can name to be judged: the strategies, the mutants, and a plugin's consumer.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "consumers/registry.h"
 #include "harness/plugin.h"
+#include "harness/world_kind.h"
 #include "ring/consumer.h"
+#include "ring/producer.h"
 #include "ring/result.h"
+#include "ring/ring_kind.h"
 
 namespace ringside::harness {
+
+/// What a run judges: a consumer, or a producer of user ring buffers. Exactly one of the two is set.
+struct Judged {
+  const ringside_consumer* consumer = nullptr;
+  const ringside_producer* producer = nullptr;
+
+  const char* name() const { return consumer != nullptr ? consumer->name : producer->name; }
+  bool runs_on(ring::RingKind kind) const;
+  /// Whether it can run there: the model has no descriptors.
+  bool lives_in(WorldKind world) const;
+};
+
+/// A mutant of either kind.
+struct JudgedMutant {
+  Judged judged;
+  ring::DefectKind expected{};
+  std::string_view what;
+  std::string_view case_number;
+  std::string_view scenario;
+};
+/// All of them: those of consumers first.
+std::vector<JudgedMutant> all_mutants();
 
 class Catalogue {
  public:
@@ -20,9 +46,7 @@ class Catalogue {
   static ring::Result<Catalogue> load(const std::string& plugin_path);
 
   /// Strategies, mutants or the plugin's consumer by name; an unknown name is an error with the nearest one.
-  ring::Result<const ringside_consumer*> find(const std::string& name) const;
-  /// The mutant of that name, or null.
-  const consumers::Mutant* find_mutant(const std::string& name) const;
+  ring::Result<Judged> find(const std::string& name) const;
   /// What runs when nothing is named: every strategy, and the plugin's consumer alone when there is one.
   std::vector<std::string> default_names() const;
 

@@ -12,6 +12,8 @@
 #include "harness/child.h"
 #include "harness/shell.h"
 #include "harness/signals.h"
+#include "harness/user_session.h"
+#include "harness/user_world.h"
 #include "harness/world.h"
 #include "real/capabilities.h"
 #include "real/producers.h"
@@ -35,7 +37,7 @@ std::string repeat_line(const CheckOptions& options, const RunSpec& spec) {
 /// One cell, ready to run: names looked up, files read.
 struct Cell {
   RunSpec spec;
-  const ringside_consumer* consumer = nullptr;
+  Judged judged;
   const Scenario* scenario = nullptr;
 };
 
@@ -45,14 +47,6 @@ struct Plan {
   std::vector<Scenario> scenarios;
   std::vector<Cell> cells;
 };
-
-bool reads(const ringside_consumer& consumer, ring::RingKind kind) {
-  return (consumer.ring_kinds & static_cast<std::uint32_t>(kind)) != 0;
-}
-
-bool lives_in(const ringside_consumer& consumer, WorldKind world) {
-  return world == WorldKind::kernel || (consumer.needs & (RINGSIDE_NEEDS_FD | RINGSIDE_OWNS_RINGS)) == 0;
-}
 
 ring::Result<std::vector<Scenario>> named_scenarios(const CheckOptions& options) {
   if (options.scenarios.empty()) return shipped_scenarios();
@@ -68,14 +62,14 @@ ring::Result<std::vector<Scenario>> named_scenarios(const CheckOptions& options)
 }
 
 Cell cell_of(const CheckOptions& options, WorldKind world, ring::RingKind kind, const Scenario& scenario,
-             const ringside_consumer& consumer) {
-  return {.spec = {.consumer = consumer.name,
+             const Judged& judged) {
+  return {.spec = {.consumer = judged.name(),
                    .scenario = scenario.name,
                    .world = world,
                    .ring = kind,
                    .seed = options.seed,
                    .records = options.records},
-          .consumer = &consumer,
+          .judged = judged,
           .scenario = &scenario};
 }
 
@@ -84,20 +78,20 @@ ring::Result<Plan> make_plan(const CheckOptions& options) {
   if (!catalogue) return tl::unexpected(catalogue.error());
   auto scenarios = named_scenarios(options);
   if (!scenarios) return tl::unexpected(scenarios.error());
-  std::vector<const ringside_consumer*> consumers;
+  std::vector<Judged> all;
   for (const std::string& name : options.consumers.empty() ? catalogue->default_names() : options.consumers) {
     auto consumer = catalogue->find(name);
     if (!consumer) return tl::unexpected(consumer.error());
-    consumers.push_back(*consumer);
+    all.push_back(*consumer);
   }
   Plan plan{.catalogue = std::move(*catalogue), .scenarios = std::move(*scenarios), .cells = {}};
   for (const WorldKind world : options.worlds) {
     for (const ring::RingKind kind : options.rings) {
       for (const Scenario& scenario : plan.scenarios) {
-        for (const ringside_consumer* consumer : consumers) {
+        for (const Judged& judged : all) {
           if (!scenario.runs_on(kind) || !scenario.runs_in(world)) continue;
-          if (!reads(*consumer, kind) || !lives_in(*consumer, world)) continue;
-          plan.cells.push_back(cell_of(options, world, kind, scenario, *consumer));
+          if (!judged.runs_on(kind) || !judged.lives_in(world)) continue;
+          plan.cells.push_back(cell_of(options, world, kind, scenario, judged));
         }
       }
     }
@@ -107,6 +101,14 @@ ring::Result<Plan> make_plan(const CheckOptions& options) {
                        "see `ringside list` for the rings that each reads");
   }
   return plan;
+}
+
+/// The kind of ring on which a mutant is tried.
+ring::RingKind kind_of(const Judged& judged) {
+  for (const ring::RingKind kind : {ring::RingKind::perf, ring::RingKind::user_ringbuf}) {
+    if (judged.runs_on(kind)) return kind;
+  }
+  return ring::RingKind::ringbuf;
 }
 
 /// Why kernel rings cannot be run on this machine, or nothing.
@@ -119,10 +121,35 @@ std::optional<std::string> kernel_is_missing() {
   return reason;
 }
 
-RunResult work_in_child(const Cell& cell, ChildScope& scope) {
+RunResult judged_as(const RunSpec& spec, const ring::Verdict& verdict) {
+  return {.spec = spec, .outcome = verdict.clean() ? Outcome::clean : Outcome::defects, .verdict = verdict};
+}
+
+RunResult judge_producer(const Cell& cell, ChildScope& scope) {
+  RunResult result{.spec = cell.spec};
+  const UserWorldRequest request{.scenario = cell.scenario, .trigger = cell.judged.producer->trigger};
+  auto world = cell.spec.world == WorldKind::model ? make_user_model_world(request) : make_user_kernel_world(request);
+  if (!world) {
+    result.reason = ring::to_string(world.error());
+    return result;
+  }
+  scope.watch_user_ring((*world)->ring());
+  auto verdict = run_user_session(
+      **world, {.scenario = cell.scenario,
+                .producer = cell.judged.producer,
+                .seed = cell.spec.seed,
+                .records = cell.spec.records,
+                .heartbeat = scope.heartbeat,
+                .abandon = [&](const ring::Verdict& early) { scope.leave(judged_as(cell.spec, early)); }});
+  if (verdict) return judged_as(cell.spec, *verdict);
+  result.reason = ring::to_string(verdict.error());
+  return result;
+}
+
+RunResult judge_consumer(const Cell& cell, ChildScope& scope) {
   RunResult result{.spec = cell.spec};
   const WorldRequest request{.scenario = cell.scenario,
-                             .consumer = cell.consumer,
+                             .consumer = cell.judged.consumer,
                              .kind = cell.spec.ring,
                              .records = cell.spec.records,
                              .seed = cell.spec.seed};
@@ -132,26 +159,21 @@ RunResult work_in_child(const Cell& cell, ChildScope& scope) {
     return result;
   }
   scope.watch_rings(**world);
-  const auto judged = [&](const ring::Verdict& verdict) {
-    RunResult ended = result;
-    ended.verdict = verdict;
-    ended.outcome = verdict.clean() ? Outcome::clean : Outcome::defects;
-    return ended;
-  };
   const Workload workload(*cell.scenario, cell.spec.ring, cell.spec.records);
-  auto verdict = run_session(**world, {.scenario = cell.scenario,
-                                       .consumer = cell.consumer,
-                                       .kind = cell.spec.ring,
-                                       .seed = cell.spec.seed,
-                                       .most_records = workload.most_records(),
-                                       .planned = workload.planned_records(),
-                                       .heartbeat = scope.heartbeat,
-                                       .abandon = [&](const ring::Verdict& early) { scope.leave(judged(early)); }});
+  auto verdict =
+      run_session(**world, {.scenario = cell.scenario,
+                            .consumer = cell.judged.consumer,
+                            .kind = cell.spec.ring,
+                            .seed = cell.spec.seed,
+                            .most_records = workload.most_records(),
+                            .planned = workload.planned_records(),
+                            .heartbeat = scope.heartbeat,
+                            .abandon = [&](const ring::Verdict& early) { scope.leave(judged_as(cell.spec, early)); }});
   if (!verdict) {
     result.reason = ring::to_string(verdict.error());
     return result;
   }
-  return judged(*verdict);
+  return judged_as(cell.spec, *verdict);
 }
 
 /// Runs the cells of one command, in order.
@@ -177,7 +199,7 @@ class Runner {
   }
 
   RunResult run_or_skip(const Cell& cell) {
-    const WorldRequest request{.scenario = cell.scenario, .consumer = cell.consumer, .kind = cell.spec.ring};
+    const WorldRequest request{.scenario = cell.scenario, .consumer = cell.judged.consumer, .kind = cell.spec.ring};
     auto reason = cannot_run(cell.spec.world, request);
     if (!reason && cell.spec.world == WorldKind::kernel) {
       if (!kernel_looked_at_) kernel_missing_ = kernel_is_missing();
@@ -192,7 +214,9 @@ class Runner {
               tell({.index = index_, .total = total_, .spec = &cell.spec, .deliveries = deliveries});
             },
         .cancelled = [] { return interrupted_by() != 0; }};
-    return run_in_child(cell.spec, child, [&](ChildScope& scope) { return work_in_child(cell, scope); });
+    return run_in_child(cell.spec, child, [&](ChildScope& scope) {
+      return cell.judged.producer != nullptr ? judge_producer(cell, scope) : judge_consumer(cell, scope);
+    });
   }
 
   const CheckOptions& options_;
@@ -208,6 +232,8 @@ class Runner {
 std::optional<std::string> cannot_run(WorldKind world, const WorldRequest& request) {
   if (world == WorldKind::model) return std::nullopt;
   const Scenario& scenario = *request.scenario;
+  // There the harness is the producer's application, and keeps its books for as many sources as there are.
+  if (request.kind == ring::RingKind::user_ringbuf) return user_ringbuf_is_missing();
   const Workload workload(scenario, request.kind, request.records);
   if (workload.source_count() + scenario.ring.cpus > real::max_sources) {
     return fmt::format("it has {} sources, the kernel's producers know {}", workload.source_count(),
@@ -240,30 +266,31 @@ ring::Result<std::vector<RunResult>> run_check(const CheckOptions& options, cons
 }
 
 ring::Result<std::vector<MutantResult>> run_mutants(const CheckOptions& options, const ProgressSink& progress) {
-  auto catalogue = Catalogue::load("");
-  if (!catalogue) return tl::unexpected(catalogue.error());
-  std::vector<const consumers::Mutant*> mutants;
-  for (const std::string& name : options.consumers) {
-    mutants.push_back(catalogue->find_mutant(name));
-    if (mutants.back() == nullptr) {
-      return ring::error(fmt::format("find mutant \"{}\"", name), "no mutant has that name",
-                         "see `ringside list mutants`");
+  std::vector<JudgedMutant> mutants = all_mutants();
+  if (!options.consumers.empty()) {
+    std::vector<JudgedMutant> named;
+    for (const std::string& name : options.consumers) {
+      const auto found = std::find_if(mutants.begin(), mutants.end(),
+                                      [&](const JudgedMutant& mutant) { return name == mutant.judged.name(); });
+      if (found == mutants.end()) {
+        return ring::error(fmt::format("find mutant \"{}\"", name), "no mutant has that name",
+                           "see `ringside list mutants`");
+      }
+      named.push_back(*found);
     }
-  }
-  if (mutants.empty()) {
-    for (const consumers::Mutant& mutant : consumers::mutants()) mutants.push_back(&mutant);
+    mutants = std::move(named);
   }
   const SignalGuard guard;
   Runner runner(options, progress, mutants.size() * options.worlds.size());
   std::vector<MutantResult> results;
-  for (const consumers::Mutant* mutant : mutants) {
-    auto scenario = find_scenario(std::string(mutant->scenario));
+  for (const JudgedMutant& mutant : mutants) {
+    auto scenario = find_scenario(std::string(mutant.scenario));
     if (!scenario) return tl::unexpected(scenario.error());
-    const auto kind = reads(*mutant->consumer, ring::RingKind::perf) ? ring::RingKind::perf : ring::RingKind::ringbuf;
+    const ring::RingKind kind = kind_of(mutant.judged);
     for (const WorldKind world : options.worlds) {
       if (interrupted_by() != 0) return results;
-      const Cell cell = cell_of(options, world, kind, *scenario, *mutant->consumer);
-      results.push_back({.mutant = mutant->consumer->name, .expected = mutant->expected, .run = runner.run(cell)});
+      const Cell cell = cell_of(options, world, kind, *scenario, mutant.judged);
+      results.push_back({.mutant = mutant.judged.name(), .expected = mutant.expected, .run = runner.run(cell)});
     }
   }
   return results;
@@ -272,7 +299,13 @@ ring::Result<std::vector<MutantResult>> run_mutants(const CheckOptions& options,
 RunResult run_cell(const RunSpec& spec, const ringside_consumer& consumer, const Scenario& scenario,
                    const CheckOptions& options) {
   const ProgressSink nobody;
-  return Runner(options, nobody, 1).run({.spec = spec, .consumer = &consumer, .scenario = &scenario});
+  return Runner(options, nobody, 1).run({.spec = spec, .judged = {.consumer = &consumer}, .scenario = &scenario});
+}
+
+RunResult run_cell(const RunSpec& spec, const ringside_producer& producer, const Scenario& scenario,
+                   const CheckOptions& options) {
+  const ProgressSink nobody;
+  return Runner(options, nobody, 1).run({.spec = spec, .judged = {.producer = &producer}, .scenario = &scenario});
 }
 
 }  // namespace ringside::harness

@@ -12,13 +12,14 @@
 #include "harness/run_result.h"
 #include "harness/scenario.h"
 #include "ring/consumer.h"
+#include "ring/producer.h"
 #include "ring/result.h"
 
 namespace ringside::harness {
 
 struct CheckOptions {
   std::vector<WorldKind> worlds{WorldKind::model, WorldKind::kernel};
-  std::vector<ring::RingKind> rings{ring::RingKind::ringbuf, ring::RingKind::perf};
+  std::vector<ring::RingKind> rings{ring::RingKind::ringbuf, ring::RingKind::perf, ring::RingKind::user_ringbuf};
   std::vector<std::string> consumers;  ///< names, mutants too; empty: every strategy, no mutant
   std::vector<std::string> scenarios;  ///< names or paths of TOML files; empty: every shipped one
   std::string plugin;                  ///< path of a shared object; its consumer is added to the list
@@ -46,6 +47,10 @@ ring::Result<std::vector<RunResult>> run_check(const CheckOptions& options, cons
 
 /// One run of a consumer that need not be in any registry, in a child process. `options` gives the hang timeout.
 RunResult run_cell(const RunSpec& spec, const ringside_consumer& consumer, const Scenario& scenario,
+                   const CheckOptions& options);
+
+/// The same for a producer of user ring buffers.
+RunResult run_cell(const RunSpec& spec, const ringside_producer& producer, const Scenario& scenario,
                    const CheckOptions& options);
 
 /// One mutant in one world: was it convicted of its own defect?

@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include "ring/defect.h"
 
@@ -32,7 +33,12 @@ using ring::DefectKind;
 constexpr int exit_crashed = 111;
 constexpr std::chrono::milliseconds tick_every{100};
 
-enum class Part : std::uint8_t { producer_page, data };
+enum class Part : std::uint8_t { producer_page, consumer_page, data };
+
+std::string_view name_of(Part part) {
+  if (part == Part::data) return "the data";
+  return part == Part::producer_page ? "the producer page" : "the consumer page";
+}
 
 struct Region {
   std::uintptr_t begin = 0;
@@ -83,17 +89,19 @@ void catch_crashes(Shared* shared) {
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(signal, &action, nullptr);
 }
 
+void watch(Shared* shared, const void* begin, std::uint64_t size, std::uint32_t ring, Part part) {
+  if (begin == nullptr || shared->region_count == shared->regions.size()) return;
+  const auto from = reinterpret_cast<std::uintptr_t>(begin);
+  shared->regions[shared->region_count++] = {.begin = from, .end = from + size, .ring = ring, .part = part};
+}
+
 void watch_rings(Shared* shared, const World& world) {
-  const auto add = [shared](const void* begin, std::uint64_t size, std::uint32_t ring, Part part) {
-    if (begin == nullptr || shared->region_count == shared->regions.size()) return;
-    const auto from = reinterpret_cast<std::uintptr_t>(begin);
-    shared->regions[shared->region_count++] = {.begin = from, .end = from + size, .ring = ring, .part = part};
-  };
   shared->region_count = 0;
   for (std::uint32_t index = 0; index < world.ring_count(); ++index) {
     const ringside_ring& ring = world.ring(index);
-    add(ring.producer_page, ring.page_size, index, Part::producer_page);
-    add(ring.data, ring.kind == RINGSIDE_RINGBUF ? 2 * ring.data_size : ring.data_size, index, Part::data);
+    watch(shared, ring.producer_page, ring.page_size, index, Part::producer_page);
+    const std::uint64_t mapped = ring.kind == RINGSIDE_RINGBUF ? 2 * ring.data_size : ring.data_size;
+    watch(shared, ring.data, mapped, index, Part::data);
   }
 }
 
@@ -123,6 +131,11 @@ bool write_all(int fd, const std::string& text) {
   ChildScope scope{
       .heartbeat = &shared->heartbeat,
       .watch_rings = [shared](const World& world) { watch_rings(shared, world); },
+      .watch_user_ring =
+          [shared](const ringside_user_ring& ring) {
+            shared->region_count = 0;
+            watch(shared, ring.consumer_page, ring.page_size, 0, Part::consumer_page);
+          },
       .leave = [result_fd](const RunResult& result) { _exit(write_all(result_fd, to_json_line(result)) ? 0 : 1); }};
   scope.leave(work(scope));
   _exit(1);
@@ -133,8 +146,7 @@ std::string where(const Shared& shared, const Region** found) {
   for (const Region& region : std::span(shared.regions).first(shared.region_count)) {
     if (address < region.begin || address >= region.end) continue;
     *found = &region;
-    return fmt::format("{} of ring {}, offset {}", region.part == Part::data ? "the data" : "the producer page",
-                       region.ring, address - region.begin);
+    return fmt::format("{} of ring {}, offset {}", name_of(region.part), region.ring, address - region.begin);
   }
   return fmt::format("address 0x{:x}", address);
 }
@@ -226,13 +238,14 @@ RunResult after_end(const RunSpec& spec, const Shared& shared, int status, const
   return defective(spec, {.kind = DefectKind::crash, .detail = fmt::format("{} in {}", how, inside)}, deliveries);
 }
 
-/// Whether a heartbeat's place is one of the five calls of the contract.
+/// Whether a heartbeat's place is one of the calls of a contract.
 bool consumer_is_inside(std::string_view inside) {
-  constexpr std::array<std::string_view, 5> calls{"open", "drain", "wait", "release", "close"};
+  constexpr std::array<std::string_view, 8> calls{"open",    "drain",  "wait", "release",
+                                                  "reserve", "commit", "send", "close"};
   return std::find(calls.begin(), calls.end(), inside) != calls.end();
 }
 
-RunResult watch(Child& child, const RunSpec& spec, const Shared& shared, const ChildOptions& options) {
+RunResult await_end(Child& child, const RunSpec& spec, const Shared& shared, const ChildOptions& options) {
   std::string text;
   std::uint64_t beats = 0;
   auto last_beat = Clock::now();
@@ -294,7 +307,7 @@ RunResult run_in_child(const RunSpec& spec, const ChildOptions& options,
     result = faulty(spec, ring::to_string(ring::errno_error("start a child", code).value()));
   } else {
     Child child(pid, ends[0]);
-    result = watch(child, spec, *shared, options);
+    result = await_end(child, spec, *shared, options);
   }
   munmap(memory, sizeof(Shared));
   return result;

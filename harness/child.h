@@ -11,6 +11,7 @@
 #include "harness/run_result.h"
 #include "harness/session.h"
 #include "harness/world.h"
+#include "ring/producer.h"
 
 namespace ringside::harness {
 
@@ -19,6 +20,7 @@ struct ChildScope {
   Heartbeat* heartbeat = nullptr;
   /// Names the read-only memory of these rings, so that a refused write to it is told from a crash.
   std::function<void(const World& world)> watch_rings;
+  std::function<void(const ringside_user_ring& ring)> watch_user_ring;
   /// Sends the result and ends the child at once.
   std::function<void(const RunResult& result)> leave;
 };

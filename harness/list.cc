@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "consumers/registry.h"
+#include "harness/catalogue.h"
 #include "harness/nearest.h"
 #include "harness/run_result_json.h"
 #include "harness/scenario.h"
@@ -22,22 +23,28 @@ struct Item {
   std::string summary;
 };
 
-std::string kinds_text(std::uint32_t kinds) {
+constexpr ring::RingKind all_kinds[] = {ring::RingKind::ringbuf, ring::RingKind::perf, ring::RingKind::user_ringbuf};
+
+std::string kinds_text(const Judged& judged) {
   std::vector<std::string> names;
-  if ((kinds & RINGSIDE_RINGBUF) != 0) names.emplace_back("ringbuf");
-  if ((kinds & RINGSIDE_PERF) != 0) names.emplace_back("perf");
+  for (const ring::RingKind kind : all_kinds) {
+    if (judged.runs_on(kind)) names.emplace_back(ring::name_of(kind));
+  }
   return joined(names);
 }
 
-std::string worlds_text(std::uint32_t needs) { return (needs & RINGSIDE_NEEDS_FD) != 0 ? "kernel" : "model, kernel"; }
+Item judged_item(const Judged& judged, const char* summary) {
+  const char* const worlds = judged.lives_in(WorldKind::model) ? "model, kernel" : "kernel";
+  return {judged.name(), {{"rings", kinds_text(judged)}, {"worlds", worlds}}, summary};
+}
 
 std::vector<Item> consumer_items() {
   std::vector<Item> items;
   for (const consumers::Entry& entry : consumers::strategies()) {
-    const ringside_consumer& consumer = *entry.consumer;
-    items.push_back({consumer.name,
-                     {{"rings", kinds_text(consumer.ring_kinds)}, {"worlds", worlds_text(consumer.needs)}},
-                     consumer.summary});
+    items.push_back(judged_item({.consumer = entry.consumer}, entry.consumer->summary));
+  }
+  for (const consumers::ProducerEntry& entry : consumers::producer_strategies()) {
+    items.push_back(judged_item({.producer = entry.producer}, entry.producer->summary));
   }
   return items;
 }
@@ -54,9 +61,9 @@ std::vector<Item> scenario_items() {
 
 std::vector<Item> mutant_items() {
   std::vector<Item> items;
-  for (const consumers::Mutant& mutant : consumers::mutants()) {
-    items.push_back({mutant.consumer->name,
-                     {{"rings", kinds_text(mutant.consumer->ring_kinds)},
+  for (const JudgedMutant& mutant : all_mutants()) {
+    items.push_back({mutant.judged.name(),
+                     {{"rings", kinds_text(mutant.judged)},
                       {"its own defect", std::string{ring::name_of(mutant.expected)}},
                       {"case", std::string{mutant.case_number}},
                       {"scenario", std::string{mutant.scenario}}},
@@ -69,6 +76,7 @@ std::vector<Item> ring_items() {
   return {
       {"ringbuf", {}, "BPF ring buffer (BPF_MAP_TYPE_RINGBUF): many producers, one ring, records of any size"},
       {"perf", {}, "perf event rings (BPF_MAP_TYPE_PERF_EVENT_ARRAY): one ring a CPU, losses told by PERF_RECORD_LOST"},
+      {"user_ringbuf", {}, "user ring buffer (BPF_MAP_TYPE_USER_RINGBUF): user space produces, a BPF program drains"},
   };
 }
 
@@ -121,11 +129,15 @@ const std::vector<std::string>& list_topics() {
 }
 
 std::vector<std::string> strategy_names() {
-  return names_of(consumers::strategies(), [](const consumers::Entry& entry) { return entry.consumer->name; });
+  auto names = names_of(consumers::strategies(), [](const consumers::Entry& entry) { return entry.consumer->name; });
+  for (const consumers::ProducerEntry& entry : consumers::producer_strategies()) {
+    names.emplace_back(entry.producer->name);
+  }
+  return names;
 }
 
 std::vector<std::string> mutant_names() {
-  return names_of(consumers::mutants(), [](const consumers::Mutant& mutant) { return mutant.consumer->name; });
+  return names_of(all_mutants(), [](const JudgedMutant& mutant) { return mutant.judged.name(); });
 }
 
 std::vector<std::string> scenario_names() {

@@ -163,7 +163,7 @@ void append_suite(pugi::xml_node& root, const std::string& name, const std::vect
 std::vector<std::string> suites_of_runs() {
   std::vector<std::string> suites;
   for (const WorldKind world : {WorldKind::model, WorldKind::kernel}) {
-    for (const ring::RingKind ring : {ring::RingKind::ringbuf, ring::RingKind::perf}) {
+    for (const ring::RingKind ring : {ring::RingKind::ringbuf, ring::RingKind::perf, ring::RingKind::user_ringbuf}) {
       suites.push_back(suite_of(world, ring));
     }
   }

@@ -35,8 +35,10 @@ std::string consumer_of(const RunResult& run) { return run.spec.consumer; }
 std::string scenario_of(const RunResult& run) { return run.spec.scenario; }
 
 std::string title_of(ring::RingKind ring) {
-  return fmt::format("{} ({})", ring == ring::RingKind::ringbuf ? "BPF ring buffer" : "perf event rings",
-                     ring::name_of(ring));
+  std::string_view title = "BPF ring buffer";
+  if (ring == ring::RingKind::perf) title = "perf event rings";
+  if (ring == ring::RingKind::user_ringbuf) title = "user ring buffer, its producers";
+  return fmt::format("{} ({})", title, ring::name_of(ring));
 }
 
 /// Where the runs were, as short as it can be said: `model: steady, wrap; kernel: steady`.
@@ -163,7 +165,7 @@ std::string ring_text(ring::RingKind ring, const std::vector<WorldRuns>& worlds,
 
 std::string rings_text(const Report& report, const TextStyle& style) {
   std::string text;
-  for (const ring::RingKind ring : {ring::RingKind::ringbuf, ring::RingKind::perf}) {
+  for (const ring::RingKind ring : {ring::RingKind::ringbuf, ring::RingKind::perf, ring::RingKind::user_ringbuf}) {
     std::vector<WorldRuns> worlds;
     for (const WorldKind world : {WorldKind::model, WorldKind::kernel}) {
       WorldRuns here{world, {}};

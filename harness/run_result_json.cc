@@ -175,7 +175,7 @@ RunSpec read_spec(ObjectReader& object) {
   spec.consumer = object.text("consumer");
   spec.scenario = object.text("scenario");
   spec.world = object.one_of("world", {WorldKind::model, WorldKind::kernel});
-  spec.ring = object.one_of("ring", {ring::RingKind::ringbuf, ring::RingKind::perf});
+  spec.ring = object.one_of("ring", {ring::RingKind::ringbuf, ring::RingKind::perf, ring::RingKind::user_ringbuf});
   const std::optional<std::uint64_t> seed = parse_seed_text(object.text("seed"));
   if (!seed) object.complain(object.path_of("seed"), "0x and up to 16 hexadecimal digits");
   spec.seed = seed.value_or(0);

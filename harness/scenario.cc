@@ -13,6 +13,7 @@
 #include "harness/shipped_scenarios.h"
 #include "harness/text_file.h"
 #include "harness/text_layout.h"
+#include "harness/workload.h"
 #include "ring/layout.h"
 #include "ring/record_format.h"
 #include "sim/kernel_version.h"
@@ -29,7 +30,17 @@ constexpr std::size_t most_sources = 4096;
 // A kernel's ring starts at 0 and is brought to its start position by records: so far, in bytes.
 constexpr std::uint64_t farthest_kernel_start = 1u << 26;
 
-const std::vector<std::string> ring_names{"ringbuf", "perf"};
+const std::vector<std::string> ring_names{"ringbuf", "perf", "user_ringbuf"};
+
+ring::RingKind kind_of(std::string_view name) {
+  if (name == "perf") return ring::RingKind::perf;
+  return name == "user_ringbuf" ? ring::RingKind::user_ringbuf : ring::RingKind::ringbuf;
+}
+
+std::uint8_t wakeup_flags(std::string_view name) {
+  if (name == "no") return ring::flag_no_wakeup;
+  return name == "force" ? ring::flag_force_wakeup : std::uint8_t{0};
+}
 
 std::optional<ring::Action> action_of(const std::string& name) {
   if (name == "submit") return ring::Action::submit;
@@ -82,9 +93,7 @@ SourcePlan read_source(const toml::table& table, std::size_t index, ReadState& s
   if (const auto name = reader.text("action", {"submit", "discard", "output", "hold"}))
     source.action = *action_of(*name);
   read_size(reader, source.size, state);
-  if (const auto name = reader.text("wakeup", {"adaptive", "no", "force"})) {
-    source.flags = *name == "no" ? ring::flag_no_wakeup : *name == "force" ? ring::flag_force_wakeup : std::uint8_t{0};
-  }
+  if (const auto name = reader.text("wakeup", {"adaptive", "no", "force"})) source.flags = wakeup_flags(*name);
   reader.integer("force_every", source.force_every, 0, most_records);
   reader.integer("discard_every", source.discard_every, 0, most_records);
   reader.integer("discard_run", source.discard_run, 1, 1'000'000);
@@ -146,6 +155,20 @@ void read_consumer(const toml::table& table, ConsumerPlan& plan, ReadState& stat
   reader.finish();
 }
 
+void read_drain(const toml::table& table, DrainPlan& plan, ReadState& state) {
+  TableReader reader(table, "drain", state);
+  reader.integer("interval_ns", plan.interval_ns, 1, most_nanoseconds);
+  reader.integer("max_samples", plan.max_samples, 0, 1'000'000);
+  if (const auto name = reader.text("wakeup", {"adaptive", "no", "force"})) plan.flags = wakeup_flags(*name);
+  reader.finish();
+}
+
+void read_producer(const toml::table& table, ProducerPlan& plan, ReadState& state) {
+  TableReader reader(table, "producer", state);
+  reader.integer("timeout_ns", plan.timeout_ns, 0, most_nanoseconds);
+  reader.finish();
+}
+
 void read_faults(const toml::table& table, FaultsPlan& plan, ReadState& state) {
   TableReader reader(table, "faults", state);
   reader.integer("eintr_every", plan.eintr_every, 0, 1'000'000);
@@ -164,10 +187,11 @@ Scenario read_scenario(const toml::table& table, ReadState& state) {
   if (scenario.name.empty()) reader.fail("name", "is missing", "give the scenario a name");
   if (auto summary = reader.text("summary")) scenario.summary = *summary;
   for (const auto& name : reader.texts("rings", ring_names)) {
-    scenario.rings.push_back(name == "perf" ? ring::RingKind::perf : ring::RingKind::ringbuf);
+    scenario.rings.push_back(kind_of(name));
   }
   if (scenario.rings.empty())
-    reader.fail("rings", reader.has("rings") ? "is empty" : "is missing", "name \"ringbuf\", \"perf\" or both");
+    reader.fail("rings", reader.has("rings") ? "is empty" : "is missing",
+                "name \"ringbuf\", \"perf\" or both, or \"user_ringbuf\"");
   if (reader.has("worlds")) scenario.worlds.clear();
   for (const auto& name : reader.texts("worlds", {"model", "kernel"})) {
     scenario.worlds.push_back(name == "kernel" ? WorldKind::kernel : WorldKind::model);
@@ -180,6 +204,8 @@ Scenario read_scenario(const toml::table& table, ReadState& state) {
   if (const toml::table* ring = reader.table("ring")) read_ring(*ring, scenario.ring, state);
   read_sources(reader, scenario, state);
   if (const toml::table* consumer = reader.table("consumer")) read_consumer(*consumer, scenario.consumer, state);
+  if (const toml::table* drain = reader.table("drain")) read_drain(*drain, scenario.drain, state);
+  if (const toml::table* producer = reader.table("producer")) read_producer(*producer, scenario.producer, state);
   if (const toml::table* faults = reader.table("faults")) read_faults(*faults, scenario.faults, state);
   reader.finish();
   return scenario;
@@ -235,8 +261,54 @@ ring::Result<void> validate_source(const Scenario& scenario, std::size_t index) 
     return refuse(scenario, who("has a size list, a hold, an interval, a burst, a discard run or nested records"),
                   "use drive = \"stepped\"");
   }
-  if (scenario.drive == Drive::stepped && source.retry) {
+  if (scenario.drive == Drive::stepped && source.retry && !scenario.runs_on(ring::RingKind::user_ringbuf)) {
     return refuse(scenario, who("retries, which in a stepped run would never end"), "use drive = \"free\"");
+  }
+  return {};
+}
+
+/// The producer of a user ring buffer is one thread, and is what is judged: nothing of a scenario for consumers is
+/// about it, and the other way round.
+ring::Result<void> validate_user(const Scenario& scenario) {
+  const bool about_drains = scenario.drain != DrainPlan{} || scenario.producer != ProducerPlan{};
+  if (!scenario.runs_on(ring::RingKind::user_ringbuf)) {
+    if (!about_drains) return {};
+    return refuse(scenario, "it has [drain] or [producer], which are about user ring buffers",
+                  "use rings = [\"user_ringbuf\"]");
+  }
+  if (scenario.rings.size() > 1) {
+    return refuse(scenario, "it is for user ring buffers and for other rings, whose consumers are judged",
+                  "write a scenario for each");
+  }
+  RingPlan plain;
+  plain.size = scenario.ring.size;
+  plain.start = scenario.ring.start;
+  FaultsPlan faults;
+  faults.eintr_every = scenario.faults.eintr_every;
+  faults.spurious_every = scenario.faults.spurious_every;
+  if (scenario.drive != Drive::stepped || scenario.ring != plain || scenario.consumer != ConsumerPlan{} ||
+      scenario.faults != faults) {
+    return refuse(scenario, "it sets what a user ring buffer has not",
+                  "keep to drive = \"stepped\", [ring] size and start, [[source]], [drain], [producer], and [faults] "
+                  "eintr_every and spurious_every");
+  }
+  for (const SourcePlan& source : scenario.sources) {
+    if (source.action == ring::Action::output || source.nested > 0 || source.flags != 0 || source.force_every > 0) {
+      return refuse(scenario, "a source has output, nested records or a wake-up flag, which are the kernel's",
+                    "use action = \"submit\", \"discard\" or \"hold\", and [drain] wakeup");
+    }
+    const std::uint32_t most = size_bounds(source.size).second;
+    const std::uint32_t largest = harness::largest_payload(ring::RingKind::user_ringbuf, scenario.ring.size);
+    if (most > largest) {
+      return refuse(scenario, fmt::format("a source draws {} bytes for a user ring of {}", most, scenario.ring.size),
+                    fmt::format("the largest sample is {}", largest));
+    }
+  }
+  const bool waits = std::any_of(scenario.sources.begin(), scenario.sources.end(),
+                                 [](const SourcePlan& source) { return source.retry; });
+  if (waits && (scenario.drain.flags & ring::flag_no_wakeup) != 0 && scenario.producer.timeout_ns < 0) {
+    return refuse(scenario, "its drains wake nobody, and the producer waits without a deadline",
+                  "set producer.timeout_ns");
   }
   return {};
 }
@@ -302,6 +374,7 @@ ring::Result<void> validate(const Scenario& scenario) {
   if (ring.start % 8 != 0) {
     return refuse(scenario, fmt::format("ring.start is {}, no multiple of 8", ring.start), "positions count in eights");
   }
+  if (auto valid = validate_user(scenario); !valid) return valid;
   if (scenario.consumer.timeout_ns < 0 && !announces_every_record(scenario)) {
     return refuse(scenario, "it leaves records unannounced and gives the consumer no deadline",
                   "set consumer.timeout_ns");

@@ -42,8 +42,10 @@ struct SourcePlan {
   std::uint32_t nested = 0;         ///< hardirq records while one of this source is open
   std::uint32_t nested_size = 64;
   std::int64_t interval_ns = 0;  ///< from one burst to the next; 0: as fast as the drive lets it
-  bool retry = false;            ///< free drive: an attempt that found the ring full yields and is made again
-  std::uint64_t burst = 1;       ///< records that nobody interrupts
+  /// An attempt that found the ring full is made again: in free drive after a yield, on a user ring buffer after a
+  /// wait.
+  bool retry = false;
+  std::uint64_t burst = 1;  ///< records that nobody interrupts
 
   friend bool operator==(const SourcePlan&, const SourcePlan&) = default;
 };
@@ -66,6 +68,22 @@ struct ConsumerPlan {
   std::uint32_t hold_views = 0;      ///< views kept for a while before they are released
 
   friend bool operator==(const ConsumerPlan&, const ConsumerPlan&) = default;
+};
+
+/// A user ring buffer: how the kernel drains it. One drain after the other.
+struct DrainPlan {
+  std::int64_t interval_ns = 1000;  ///< from the end of one to the start of the next
+  std::uint32_t max_samples = 0;    ///< its callback stops at this one; 0: it goes on
+  std::uint8_t flags = 0;           ///< ring::flag_*
+
+  friend bool operator==(const DrainPlan&, const DrainPlan&) = default;
+};
+
+/// A user ring buffer: the producer that is judged.
+struct ProducerPlan {
+  std::int64_t timeout_ns = -1;  ///< of one wait; below 0: none, so only wake-ups end it
+
+  friend bool operator==(const ProducerPlan&, const ProducerPlan&) = default;
 };
 
 struct FaultsPlan {
@@ -95,6 +113,8 @@ struct Scenario {
   RingPlan ring;
   std::vector<SourcePlan> sources;
   ConsumerPlan consumer;
+  DrainPlan drain;
+  ProducerPlan producer;
   FaultsPlan faults;
 
   bool runs_on(ring::RingKind kind) const;

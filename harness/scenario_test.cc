@@ -113,7 +113,7 @@ TEST(Scenario, AWrongTypeOrRangeIsNamedWithWhatWouldBeRight) {
   EXPECT_EQ(error_of("name = \"x\"\nrings = [\"ringbuf\"]\n[[source]]\nrecords = \"ten\"\n"),
             "x.toml:4: key \"source[0].records\": is not an integer; write a number from 1 to 1000000000000");
   EXPECT_EQ(error_of("name = \"x\"\nrings = [\"pipe\"]\n[[source]]\n"),
-            "x.toml:2: key \"rings\": holds \"pipe\"; use one of ringbuf, perf");
+            "x.toml:2: key \"rings\": holds \"pipe\"; use one of ringbuf, perf, user_ringbuf");
 }
 
 TEST(Scenario, ASizeThatIsNoPowerOfTwoIsRefused) {
@@ -130,6 +130,41 @@ TEST(Scenario, WhatAPerfRingCannotCarryIsRefused) {
             std::string::npos);
   EXPECT_NE(error_of("name = \"x\"\nrings = [\"perf\"]\n[[source]]\naction = \"hold\"\n").find("holds or discards"),
             std::string::npos);
+}
+
+TEST(Scenario, WhatAUserRingHasNotIsRefused) {
+  const auto error = [](const std::string& more) {
+    return error_of("name = \"x\"\nrings = [\"user_ringbuf\"]\n" + more);
+  };
+  EXPECT_NE(error_of("name = \"x\"\nrings = [\"user_ringbuf\", \"perf\"]\n[[source]]\n").find("for other rings"),
+            std::string::npos);
+  EXPECT_NE(error_of("name = \"x\"\nrings = [\"ringbuf\"]\n[[source]]\n[drain]\nmax_samples = 3\n")
+                .find("[drain] or [producer]"),
+            std::string::npos);
+  for (const char* more : {"drive = \"free\"\n[[source]]\n", "[ring]\ncpus = 2\n[[source]]\n",
+                           "[[source]]\n[consumer]\nhold_views = 1\n", "[[source]]\n[faults]\nhangup_every = 2\n"}) {
+    EXPECT_NE(error(more).find("what a user ring buffer has not"), std::string::npos) << more;
+  }
+  for (const char* more : {"[[source]]\naction = \"output\"\n", "[[source]]\nnested = 1\n",
+                           "[[source]]\nwakeup = \"no\"\n", "[[source]]\nforce_every = 4\n"}) {
+    EXPECT_NE(error(more).find("which are the kernel's"), std::string::npos) << more;
+  }
+  EXPECT_NE(error("[ring]\nsize = 4096\n[[source]]\nsize = 4089\n").find("the largest sample is 4088"),
+            std::string::npos);
+  EXPECT_NE(error("[[source]]\nretry = true\n[drain]\nwakeup = \"no\"\n").find("set producer.timeout_ns"),
+            std::string::npos);
+}
+
+TEST(Scenario, AUserRingIsDrainedAsItsScenarioSays) {
+  const auto scenario = parse_scenario(
+      "name = \"x\"\nrings = [\"user_ringbuf\"]\n[[source]]\nretry = true\n"
+      "[drain]\ninterval_ns = 7\nmax_samples = 3\nwakeup = \"force\"\n[producer]\ntimeout_ns = 9\n",
+      "x.toml");
+  ASSERT_TRUE(scenario) << scenario.error();
+  EXPECT_EQ(scenario->drain, (DrainPlan{.interval_ns = 7, .max_samples = 3, .flags = ring::flag_force_wakeup}));
+  EXPECT_EQ(scenario->producer.timeout_ns, 9);
+  EXPECT_EQ(largest_payload(ring::RingKind::user_ringbuf, 4096), 4088u);
+  EXPECT_EQ(largest_payload(ring::RingKind::user_ringbuf, 1u << 25), 0xffffffu);
 }
 
 TEST(Scenario, UnannouncedRecordsNeedADeadline) {
@@ -175,7 +210,7 @@ TEST(Scenario, AKernelThatTheModelCannotBeIsRefused) {
 
 TEST(Scenario, AnEmptyListOfRingsIsToldFromAMissingOne) {
   EXPECT_EQ(error_of("name = \"x\"\nrings = []\n[[source]]\n"),
-            "x.toml:2: key \"rings\": is empty; name \"ringbuf\", \"perf\" or both");
+            "x.toml:2: key \"rings\": is empty; name \"ringbuf\", \"perf\" or both, or \"user_ringbuf\"");
   EXPECT_NE(error_of("name = \"x\"\n[[source]]\n").find("\"rings\": is missing"), std::string::npos);
 }
 

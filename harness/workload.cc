@@ -28,8 +28,14 @@ std::uint64_t Random::next() {
 std::uint64_t Random::below(std::uint64_t bound) { return bound == 0 ? 0 : next() % bound; }
 
 std::uint32_t largest_payload(ring::RingKind kind, std::uint64_t ring_size) {
+  // Above this many bytes no dynptr is: neither a program's reservation [1.7], nor the sample of a drain [3.2].
+  constexpr std::uint64_t largest_dynptr = 0xffffff;
   if (kind == ring::RingKind::ringbuf) {
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(ring::ringbuf::max_payload(ring_size), 0xffffff));
+    return static_cast<std::uint32_t>(std::min(ring::ringbuf::max_payload(ring_size), largest_dynptr));
+  }
+  if (kind == ring::RingKind::user_ringbuf) {
+    // It may be exactly full [3.3].
+    return static_cast<std::uint32_t>(std::min(ring_size - ring::ringbuf::header_bytes, largest_dynptr));
   }
   // A record of N bytes never fits [2.4]: the largest is N - 8, header and raw_size included.
   const std::uint64_t fits = ring_size - 8 - ring::perf::header_bytes - 4;
