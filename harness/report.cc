@@ -124,7 +124,7 @@ std::string render(const MutantReport& report, ReportFormat format, const TextSt
 
 std::uint64_t accounted_for(const ring::Accounting& accounting) {
   return accounting.delivered + accounting.discarded + accounting.failed + accounting.malformed + accounting.left +
-         accounting.missing;
+         accounting.overwritten + accounting.missing;
 }
 
 void add(ring::Accounting& sum, const ring::Accounting& more) {
@@ -135,6 +135,7 @@ void add(ring::Accounting& sum, const ring::Accounting& more) {
   sum.failed += more.failed;
   sum.malformed += more.malformed;
   sum.left += more.left;
+  sum.overwritten += more.overwritten;
   sum.missing += more.missing;
   sum.extra += more.extra;
   sum.reported_lost += more.reported_lost;

@@ -124,6 +124,7 @@ std::string accounting_text(WorldKind world, const ring::Accounting& sum, const 
   term(sum.failed, "failed");
   term(sum.malformed, "malformed");
   term(sum.left, "left");
+  term(sum.overwritten, "overwritten");
   terms.push_back(with_thousands(sum.missing) + " missing");
   std::string text =
       fmt::format("{}: {} = {}", name_of(world), counted(sum.attempts, "attempt"), fmt::join(terms, " + "));

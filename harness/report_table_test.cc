@@ -88,6 +88,16 @@ TEST(ReportTable, SumsTheAccountOfAGroup) {
   EXPECT_FALSE(has(text, "does not close")) << text;
 }
 
+TEST(ReportTable, CountsWhatTheRingOverwroteOnlyWhereItDid) {
+  EXPECT_FALSE(has(table({clean_run("copy", "steady")}), "overwritten"));
+  RunResult run = clean_run("copy", "steady");
+  run.verdict.accounting.delivered -= 20;
+  run.verdict.accounting.overwritten = 20;
+  const std::string text = table({run});
+  EXPECT_TRUE(has(text, "100 attempts = 70 delivered + 7 discarded + 3 failed + 20 overwritten + 0 missing")) << text;
+  EXPECT_FALSE(has(text, "does not close")) << text;
+}
+
 TEST(ReportTable, CriesOutWhenAnAccountDoesNotClose) {
   RunResult run = clean_run("copy", "steady");
   run.verdict.accounting.delivered -= 1;

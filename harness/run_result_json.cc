@@ -25,6 +25,7 @@ constexpr std::pair<const char*, std::uint64_t ring::Accounting::*> accounting_f
     {"failed", &ring::Accounting::failed},
     {"malformed", &ring::Accounting::malformed},
     {"left", &ring::Accounting::left},
+    {"overwritten", &ring::Accounting::overwritten},
     {"missing", &ring::Accounting::missing},
     {"extra", &ring::Accounting::extra},
     {"reported_lost", &ring::Accounting::reported_lost},

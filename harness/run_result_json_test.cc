@@ -46,8 +46,8 @@ RunResult any_result() {
   ring::Accounting& accounting = result.verdict.accounting;
   for (std::uint64_t* field :
        {&accounting.attempts, &accounting.committed, &accounting.delivered, &accounting.discarded, &accounting.failed,
-        &accounting.malformed, &accounting.left, &accounting.missing, &accounting.extra, &accounting.reported_lost,
-        &accounting.delivered_bytes}) {
+        &accounting.malformed, &accounting.left, &accounting.overwritten, &accounting.missing, &accounting.extra,
+        &accounting.reported_lost, &accounting.delivered_bytes}) {
     *field = *rc::gen::element<std::uint64_t>(0, 1, *rc::gen::arbitrary<std::uint64_t>(), UINT64_MAX);
   }
   result.wall_seconds = static_cast<double>(*rc::gen::inRange(0, 1'000'000)) / 997.0;

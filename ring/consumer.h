@@ -38,6 +38,12 @@ extern "C" {
 /* What a consumer claims beyond the contract; a claim that does not hold is a defect, an unclaimed one a note. */
 #define RINGSIDE_CLAIM_SLEEPS_ON_BUSY 0x1u /* a BUSY record at the head puts it to sleep, it does not spin (Q2) */
 #define RINGSIDE_CLAIM_REPORTS_LOSS 0x2u   /* every record that PERF_RECORD_LOST accounts for reaches `lost` */
+/*
+ * It reads rings made with BPF_F_RB_OVERWRITE (kernel 6.19) too: records lie from the later of consumer_pos and
+ * overwrite_pos on, and a copy counts only if overwrite_pos, read again behind it, has not passed the record. Only
+ * consumers that claim this run in scenarios of such rings.
+ */
+#define RINGSIDE_CLAIM_READS_OVERWRITE 0x4u
 
 /* Readiness as epoll tells it. */
 #define RINGSIDE_POLLIN 0x001u
@@ -127,7 +133,8 @@ struct ringside_host {
 
   /*
    * Lets the others run, and some time pass. A consumer that looks at the same place again and again calls it between
-   * two looks, and looks once more before it tells a timeout.
+   * two looks, and looks once more before it tells a timeout. A reader that another CPU may disturb between two of its
+   * accesses calls it there, so that a run in steps shows that case, too.
    */
   void (*yield)(void* context);
 

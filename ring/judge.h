@@ -17,12 +17,14 @@
 
 #include "ring/defect.h"
 #include "ring/ledger.h"
+#include "ring/overwritten.h"
 #include "ring/record.h"
 #include "ring/ring_kind.h"
 
 namespace ringside::ring {
 
-/// Where every record of a run went: attempts = delivered + discarded + failed + malformed + left + missing.
+/// Where every record of a run went:
+/// attempts = delivered + discarded + failed + malformed + left + overwritten + missing.
 struct Accounting {
   std::uint64_t attempts = 0;
   std::uint64_t committed = 0;
@@ -31,6 +33,7 @@ struct Accounting {
   std::uint64_t failed = 0;
   std::uint64_t malformed = 0;
   std::uint64_t left = 0;           ///< committed and still in the ring at the end
+  std::uint64_t overwritten = 0;    ///< given up by an overwrite ring before the consumer's position had passed them
   std::uint64_t missing = 0;        ///< committed, gone from the ring, never delivered
   std::uint64_t extra = 0;          ///< deliveries of something that is not a record delivered for the first time
   std::uint64_t reported_lost = 0;  ///< sum of the consumer's own loss reports
@@ -91,8 +94,10 @@ class Judge {
   std::size_t memory_bytes() const;
 
   /// The verdict against what the producers say. `left` gives per source the committed records still in its ring
-  /// (empty: none). Call once, when producers and consumer have ended.
-  Verdict finish(const ProducerLedger& ledger, std::span<const std::uint64_t> left = {});
+  /// (empty: none), `overwritten` what the ring itself took from the consumer. Call once, when producers and consumer
+  /// have ended.
+  Verdict finish(const ProducerLedger& ledger, std::span<const std::uint64_t> left = {},
+                 const Overwritten& overwritten = {});
 
  private:
   struct State;

@@ -19,6 +19,11 @@ class SequenceSet {
 
   /// Starts with all numbers below `full_below`.
   explicit SequenceSet(std::uint64_t full_below);
+  // It knows one of its chunks by address, which a move keeps and a copy does not.
+  SequenceSet(SequenceSet&&) = default;
+  SequenceSet& operator=(SequenceSet&&) = default;
+  SequenceSet(const SequenceSet&) = delete;
+  SequenceSet& operator=(const SequenceSet&) = delete;
 
   /// Adds a number. Returns whether it was new.
   bool insert(std::uint64_t number);

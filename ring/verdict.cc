@@ -18,33 +18,51 @@ namespace {
 /// Where the records of one source went that were not delivered.
 struct Undelivered {
   std::uint64_t missing = 0;          ///< gone
+  std::uint64_t overwritten = 0;      ///< taken by the ring itself
   std::uint64_t left = 0;             ///< still in the ring
   std::uint64_t left_unnumbered = 0;  ///< still in the ring, and zero-length if anything
 };
 
+/// How many numbers the ring gave up that did not come all the same: a record may be delivered from a copy, and be
+/// overwritten before the position passes it.
+std::uint64_t overwritten_of(const SourceTrack& track, const SourceLedger& ledger, std::uint32_t source,
+                             const Overwritten& overwritten) {
+  if (source >= overwritten.numbers.size()) return 0;
+  std::uint64_t count = 0;
+  for (std::uint64_t number = track.first_missing(); number < ledger.numbered(); ++number) {
+    count += overwritten.contains(source, number) && !track.came(number) ? 1u : 0u;
+  }
+  return count;
+}
+
 /// A source's records lie in the ring in the order of their numbers. So a number below one that came is gone, and what
 /// is still in the ring are the newest.
-Undelivered undelivered_of(const SourceTrack& track, const SourceLedger& ledger, std::uint64_t left) {
+Undelivered undelivered_of(const SourceTrack& track, const SourceLedger& ledger, std::uint64_t left,
+                           std::uint32_t source, const Overwritten& overwritten) {
   const std::uint64_t highest = std::min(track.next(), ledger.numbered());
   const std::uint64_t holes = highest - track.came_below(highest);
   const std::uint64_t tail = ledger.numbered() - highest;
   Undelivered result;
   result.left = std::min(left, tail);
-  result.missing = holes + tail - result.left;
+  const std::uint64_t gone = holes + tail - result.left;
+  result.overwritten = overwritten.known ? std::min(gone, overwritten_of(track, ledger, source, overwritten)) : gone;
+  result.missing = gone - result.overwritten;
   result.left_unnumbered = std::min(left - result.left, ledger.empty);
   return result;
 }
 
 class Settlement {
  public:
-  Settlement(JudgeState& state, const ProducerLedger& ledger, std::span<const std::uint64_t> left)
-      : state_(state), ledger_(ledger), left_(left) {}
+  Settlement(JudgeState& state, const ProducerLedger& ledger, std::span<const std::uint64_t> left,
+             const Overwritten& overwritten)
+      : state_(state), ledger_(ledger), left_(left), overwritten_(overwritten) {}
 
   Accounting settle() {
     const std::size_t count = std::max(ledger_.sources.size(), state_.sources.size());
     for (std::uint32_t source = 0; source < count; ++source) settle_source(source);
     settle_empties();
     settle_left();
+    settle_overwritten();
     for (const auto& [ring, count_lost] : state_.reported_lost) accounting_.reported_lost += count_lost;
     if (state_.options.kind == RingKind::perf) {
       settle_perf_losses();
@@ -55,7 +73,8 @@ class Settlement {
     accounting_.delivered_bytes = state_.delivered_bytes;
     assert(!ledger_balances_ || accounting_.attempts == accounting_.delivered + accounting_.discarded +
                                                             accounting_.failed + accounting_.malformed +
-                                                            accounting_.left + accounting_.missing);
+                                                            accounting_.left + accounting_.overwritten +
+                                                            accounting_.missing);
     return accounting_;
   }
 
@@ -63,6 +82,8 @@ class Settlement {
   void settle_source(std::uint32_t source);
   void settle_empties();
   void settle_left();
+  void settle_overwritten();
+  std::uint64_t first_lost(std::uint32_t source, const SourceTrack& track) const;
   void settle_perf_losses();
   void settle_ringbuf_losses();
   void check_balance(std::uint32_t source, const SourceLedger& ledger);
@@ -70,6 +91,7 @@ class Settlement {
   JudgeState& state_;
   const ProducerLedger& ledger_;
   std::span<const std::uint64_t> left_;
+  const Overwritten& overwritten_;
   Accounting accounting_;
   std::uint64_t empties_committed_ = 0;
   std::uint64_t empties_left_ = 0;
@@ -85,7 +107,8 @@ void Settlement::settle_source(std::uint32_t source) {
   const std::uint64_t numbered = ledger.numbered();
   const std::uint64_t came = track.came_below(numbered);
   const std::uint64_t came_beyond = track.came_below(track.next()) - came;
-  const Undelivered undelivered = undelivered_of(track, ledger, source < left_.size() ? left_[source] : 0);
+  const Undelivered undelivered =
+      undelivered_of(track, ledger, source < left_.size() ? left_[source] : 0, source, overwritten_);
   check_balance(source, ledger);
 
   if (came_beyond != 0) {
@@ -94,9 +117,10 @@ void Settlement::settle_source(std::uint32_t source) {
     });
   }
   if (undelivered.missing != 0) {
-    state_.defects.add(DefectKind::lost, ledger.ring, source, track.first_missing(), undelivered.missing, [&] {
+    const std::uint64_t first = first_lost(source, track);
+    state_.defects.add(DefectKind::lost, ledger.ring, source, first, undelivered.missing, [&] {
       return fmt::format("source {}: {} of {} records never came, the first is record {}", source, undelivered.missing,
-                         numbered, track.first_missing());
+                         numbered, first);
     });
   }
 
@@ -108,16 +132,26 @@ void Settlement::settle_source(std::uint32_t source) {
   accounting_.malformed += ledger.malformed;
   accounting_.left += ledger.open;
   left_undelivered_ += undelivered.left;
+  accounting_.overwritten += undelivered.overwritten;
   accounting_.missing += undelivered.missing;
   empties_committed_ += ledger.empty;
   empties_left_ += undelivered.left_unnumbered;
+}
+
+/// The smallest number that neither came nor was overwritten.
+std::uint64_t Settlement::first_lost(std::uint32_t source, const SourceTrack& track) const {
+  std::uint64_t number = track.first_missing();
+  while (track.came(number) || overwritten_.contains(source, number)) ++number;
+  return number;
 }
 
 /// Zero-length records look all the same, so they are counted over all sources.
 void Settlement::settle_empties() {
   const std::uint64_t delivered = std::min(state_.empties, empties_committed_);
   const std::uint64_t left = std::min(empties_left_, empties_committed_ - delivered);
-  const std::uint64_t missing = empties_committed_ - delivered - left;
+  const std::uint64_t gone = empties_committed_ - delivered - left;
+  const std::uint64_t overwritten = overwritten_.known ? std::min(gone, overwritten_.empties) : gone;
+  const std::uint64_t missing = gone - overwritten;
   const std::uint64_t extra = state_.empties - delivered;
   if (extra != 0) {
     const DefectKind kind = empties_committed_ == 0 ? DefectKind::phantom : DefectKind::duplicate;
@@ -133,6 +167,7 @@ void Settlement::settle_empties() {
   }
   accounting_.delivered += delivered;
   left_undelivered_ += left;
+  accounting_.overwritten += overwritten;
   accounting_.missing += missing;
 }
 
@@ -146,6 +181,13 @@ void Settlement::settle_left() {
                     said - left_undelivered_, said, left_undelivered_));
   }
   accounting_.left += left_undelivered_;
+}
+
+void Settlement::settle_overwritten() {
+  if (overwritten_.known || accounting_.overwritten == 0) return;
+  state_.not_observable.push_back(
+      fmt::format("which of the {} records that never came the ring overwrote, and which the consumer passed by",
+                  accounting_.overwritten));
 }
 
 /// The kernel counts each output that found no room, and no other failure, into the next PERF_RECORD_LOST of that ring
@@ -204,12 +246,13 @@ void Settlement::check_balance(std::uint32_t source, const SourceLedger& ledger)
 
 }  // namespace
 
-Verdict Judge::finish(const ProducerLedger& ledger, std::span<const std::uint64_t> left) {
+Verdict Judge::finish(const ProducerLedger& ledger, std::span<const std::uint64_t> left,
+                      const Overwritten& overwritten) {
   State& state = *state_;
   assert(!state.finished);
   state.finished = true;
   Verdict verdict;
-  verdict.accounting = Settlement(state, ledger, left).settle();
+  verdict.accounting = Settlement(state, ledger, left, overwritten).settle();
   verdict.defects = state.defects.found();
   verdict.not_observable = std::move(state.not_observable);
   verdict.notes = std::move(state.notes);
@@ -233,11 +276,12 @@ std::string_view name_of(RingKind kind) {
 }
 
 std::ostream& operator<<(std::ostream& out, const Accounting& accounting) {
-  return out << accounting.attempts << " attempts = " << accounting.delivered << " delivered + " << accounting.discarded
-             << " discarded + " << accounting.failed << " failed + " << accounting.malformed << " malformed + "
-             << accounting.left << " left + " << accounting.missing << " missing; " << accounting.extra
-             << " extra deliveries, " << accounting.reported_lost << " reported lost, " << accounting.delivered_bytes
-             << " bytes delivered";
+  out << accounting.attempts << " attempts = " << accounting.delivered << " delivered + " << accounting.discarded
+      << " discarded + " << accounting.failed << " failed + " << accounting.malformed << " malformed + "
+      << accounting.left << " left + ";
+  if (accounting.overwritten != 0) out << accounting.overwritten << " overwritten + ";
+  return out << accounting.missing << " missing; " << accounting.extra << " extra deliveries, "
+             << accounting.reported_lost << " reported lost, " << accounting.delivered_bytes << " bytes delivered";
 }
 
 std::ostream& operator<<(std::ostream& out, const Verdict& verdict) {
