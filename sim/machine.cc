@@ -27,6 +27,14 @@ Result<void> check(const MachineOptions& options) {
     return ring::error("build a machine of " + std::to_string(options.sources) + " sources",
                        "a record has 16 bits for its source", "use 1 to " + std::to_string(most_sources));
   }
+  if (options.overwrite && options.kind != ring::RingKind::ringbuf) {
+    return ring::error("build a machine of overwrite rings", "only BPF ring buffers have that mode here",
+                       "use RingKind::ringbuf");
+  }
+  if (options.overwrite && !ringbuf_rules(options.kernel).has_overwrite) {
+    return ring::error("build a machine with an overwrite ring on kernel " + to_string(options.kernel),
+                       "BPF_F_RB_OVERWRITE came with 6.19", "name kernel 6.19 or newer");
+  }
   const auto& hup_ring = options.faults.hup_ring;
   const std::uint32_t rings = options.kind == ring::RingKind::ringbuf ? 1 : options.cpus;
   if (hup_ring && *hup_ring >= rings) {
@@ -39,6 +47,7 @@ Result<void> check(const MachineOptions& options) {
 Result<std::unique_ptr<RingbufModel>> create_ringbuf(const MachineOptions& options) {
   return RingbufModel::create({.data_size = options.data_size,
                                .start_position = options.start_position,
+                               .map_flags = options.overwrite ? flag_rb_overwrite : 0,
                                .kernel = options.kernel,
                                .user_mapping = options.user_mapping});
 }
@@ -73,6 +82,11 @@ Result<std::unique_ptr<Machine>> Machine::create(const MachineOptions& options) 
     if (!ring) return tl::make_unexpected(ring.error());
     state->ringbuf = std::move(*ring);
     state->journals.emplace_back(options.data_size);
+    if (options.overwrite) {
+      state->overwritten =
+          std::make_unique<OverwrittenBooks>(*state->ringbuf, state->journals.front(), options.sources);
+      state->ringbuf->state().observer = state->overwritten.get();
+    }
   } else {
     for (std::uint32_t cpu = 0; cpu < options.cpus; ++cpu) {
       auto ring = create_perf(options, cpu);
@@ -224,6 +238,27 @@ std::vector<std::uint64_t> Machine::records_left() const {
     });
   }
   return left;
+}
+
+const ring::Overwritten& Machine::overwritten() const {
+  static const ring::Overwritten nothing;
+  return state_->overwritten ? state_->overwritten->overwritten() : nothing;
+}
+
+void OverwrittenBooks::given_up(std::uint64_t position, std::uint32_t header) {
+  if (ring::ringbuf::is_discarded(header)) return;
+  // Acquire, pairs with the commit's exchange (P10): `header` was read relaxed, and the journal's entry was made before
+  // that commit.
+  PlainMemory::load_acquire(ring_.state().length_word(position));
+  const bool unread = static_cast<std::int64_t>(ring_.consumer_pos() - position) <= 0;
+  if (ring::ringbuf::length_of(header) == 0) {
+    overwritten_.empties += unread ? 1u : 0u;
+    return;
+  }
+  // A source's records lie in the ring in the order of their numbers, and all of them are passed here.
+  const std::uint16_t source = journal_.source_at(position);
+  const std::uint64_t number = passed_[source]++;
+  if (unread) overwritten_.add(source, number);
 }
 
 std::uint64_t Machine::wakeups(std::uint32_t ring) const { return state_->poll_source(ring).wait_queue().wakeups(); }

@@ -83,6 +83,7 @@ struct MachineOptions {
   std::uint64_t start_position = 0;   ///< where every position of every ring starts; a multiple of 8
   std::uint32_t wakeup_events = 1;    ///< perf, when watermark_bytes is 0
   std::uint32_t watermark_bytes = 0;  ///< perf: attr.wakeup_watermark with attr.watermark = 1; 0: not set
+  bool overwrite = false;             ///< ringbuf: BPF_F_RB_OVERWRITE [1.11]; needs kernel 6.19
   KernelVersion kernel = default_kernel_version;
   std::uint64_t seed = 1;      ///< of every choice that the machine makes
   std::int64_t step_ns = 100;  ///< virtual time that one step takes
@@ -167,6 +168,8 @@ class Machine {
   bool any_deliverable() const;
   /// Committed records that are still in their rings, past the consumer's position, per source.
   std::vector<std::uint64_t> records_left() const;
+  /// What an overwrite ring gave up before consumer_pos had passed it; nothing for other rings.
+  const ring::Overwritten& overwritten() const;
   /// How often the ring's waiters were woken.
   std::uint64_t wakeups(std::uint32_t ring) const;
 

@@ -68,6 +68,23 @@ struct alignas(64) Cpu {
   }
 };
 
+/// Keeps the numbers of the records that an overwrite ring takes from its consumer. Called under the ring's lock; read
+/// when nobody produces.
+class OverwrittenBooks final : public GiveUpObserver {
+ public:
+  OverwrittenBooks(const RingbufModel& ring, const SourceJournal& journal, std::uint32_t sources)
+      : ring_(ring), journal_(journal), passed_(sources) {}
+
+  void given_up(std::uint64_t position, std::uint32_t header) override;
+  const ring::Overwritten& overwritten() const { return overwritten_; }
+
+ private:
+  const RingbufModel& ring_;
+  const SourceJournal& journal_;
+  std::vector<std::uint64_t> passed_;  ///< numbered records of each source that overwrite_pos has passed
+  ring::Overwritten overwritten_;
+};
+
 struct Machine::State {
   explicit State(const MachineOptions& given)
       : options(given), random(given.seed), wait_random(given.seed ^ 0x5851f42d4c957f2dull) {}
@@ -75,6 +92,7 @@ struct Machine::State {
   MachineOptions options;
   RingbufRules rules;
   std::unique_ptr<RingbufModel> ringbuf;
+  std::unique_ptr<OverwrittenBooks> overwritten;  ///< of an overwrite ring
   std::vector<std::unique_ptr<PerfRingModel>> perf;
   std::vector<SourceJournal> journals;  ///< one a ring
   std::vector<std::unique_ptr<Cpu>> cpus;

@@ -32,6 +32,9 @@ ring::Result<void> check(const RingbufOptions& options, const RingbufRules& rule
   return {};
 }
 
+// Looks at a ring that is lapped again and again, before it is said to hold something.
+constexpr int most_looks = 16;
+
 }  // namespace
 
 template <class Memory>
@@ -195,21 +198,29 @@ template <class Memory>
 std::uint64_t BasicRingbufModel<Memory>::first_unread(std::uint64_t producer) const {
   const std::uint64_t consumer = consumer_pos();
   if (consumer % 8 != 0) return producer;
-  if (producer - consumer <= state_.size) return consumer;
-  const bool lapped = state_.overwrite && static_cast<std::int64_t>(producer - consumer) > 0;
-  return lapped ? overwrite_pos() : producer;
+  // 1.11: a record can be given up while less than a ring lies between the positions: its space is promised already.
+  const std::uint64_t start = overran(consumer) ? overwrite_pos() : consumer;
+  return producer - start <= state_.size ? start : producer;
 }
 
 template <class Memory>
 bool BasicRingbufModel<Memory>::deliverable() const {
-  const std::uint64_t producer = producer_pos();
-  for (std::uint64_t at = first_unread(producer); at != producer;) {
-    const std::uint32_t header = Memory::load_acquire(state_.length_word(at));
-    if (ring::ringbuf::is_busy(header)) return false;
-    if (!ring::ringbuf::is_discarded(header)) return true;
-    at += ring::ringbuf::span_of(header);
+  // Producers of an overwrite ring may take a record while we look at it. Each time they do there is a newer one.
+  for (int tries = 0; tries < most_looks; ++tries) {
+    const std::uint64_t producer = producer_pos();
+    std::uint64_t at = first_unread(producer);
+    std::uint32_t header = 0;
+    bool taken = false;
+    while (static_cast<std::int64_t>(producer - at) > 0) {
+      header = Memory::load_acquire(state_.length_word(at));
+      taken = overran(at);
+      if (taken || !ring::ringbuf::is_discarded(header) || ring::ringbuf::is_busy(header)) break;
+      at += ring::ringbuf::span_of(header);
+    }
+    if (taken) continue;
+    return static_cast<std::int64_t>(producer - at) > 0 && !ring::ringbuf::is_busy(header);
   }
-  return false;
+  return true;
 }
 
 template class BasicRingbufModel<PlainMemory>;

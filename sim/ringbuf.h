@@ -111,6 +111,10 @@ class BasicRingbufModel : public PollSource {
   std::uint64_t available() const;
   // consumer_pos, or overwrite_pos when the consumer was lapped; `producer` when no records can lie in between.
   std::uint64_t first_unread(std::uint64_t producer) const;
+  // Whether the ring has given up what lies at `position` [1.11].
+  bool overran(std::uint64_t position) const {
+    return state_.overwrite && static_cast<std::int64_t>(overwrite_pos() - position) > 0;
+  }
   std::span<std::byte> payload_of(std::uint64_t position, std::uint64_t size) const;
   void commit(const Reservation& reservation, bool discarded, std::uint64_t flags);
 

@@ -161,6 +161,7 @@ class RingbufReserve {
     // 1.11: gives up the oldest record. Relaxed, as (P4): its header was stored long ago; the walk never reaches
     // pending_pos, because the span from there to the end of the new record fits.
     const std::uint32_t header = Memory::load_relaxed(ring_->length_word(overwrite_));
+    if (ring_->observer != nullptr) ring_->observer->given_up(overwrite_, header);
     overwrite_ += span_of(header);
     if (Memory::breaks(Rule::ringbuf_overwrite_walk)) return go(Phase::overwrite);
     return go(must_give_up_more() ? Phase::oldest : Phase::overwrite);

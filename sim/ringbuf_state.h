@@ -11,6 +11,15 @@
 
 namespace ringside::sim {
 
+/// Told of each record that an overwrite ring gives up, in order, under the ring's lock and before its bytes are taken.
+class GiveUpObserver {
+ public:
+  virtual void given_up(std::uint64_t position, std::uint32_t header) = 0;
+
+ protected:
+  ~GiveUpObserver() = default;
+};
+
 /// Plain data. The pointers lead into the kernel's own mapping.
 struct RingbufState {
   std::uint64_t* consumer_pos = nullptr;
@@ -21,8 +30,9 @@ struct RingbufState {
   std::uint64_t size = 0;       ///< bytes of the data area, a power of two
   std::uint32_t page_size = 0;  ///< bytes
   RingbufRules rules;
-  bool overwrite = false;  ///< made with BPF_F_RB_OVERWRITE [1.11]
-  std::uint32_t lock = 0;  ///< the reserve lock: 0 free, 1 taken
+  bool overwrite = false;              ///< made with BPF_F_RB_OVERWRITE [1.11]
+  std::uint32_t lock = 0;              ///< the reserve lock: 0 free, 1 taken
+  GiveUpObserver* observer = nullptr;  ///< of an overwrite ring; may be null
 
   std::uint64_t mask() const { return size - 1; }
   std::byte* at(std::uint64_t position) const { return data + (position & mask()); }
