@@ -77,6 +77,14 @@ Outcome ringbuf_map() {
   return ring ? present("a map was created and mapped") : of(ring.error());
 }
 
+Outcome ringbuf_overwrite() {
+  const auto ring = RingbufMap::create(page_bytes(), RingbufMode::overwrite);
+  if (ring) return present("a map was created and mapped");
+  Outcome outcome = of(ring.error());
+  outcome.remedy = "boot kernel 6.19 or newer";
+  return outcome;
+}
+
 Outcome ringbuf_program() {
   const auto ring = RingbufMap::create(page_bytes());
   if (!ring) return of(ring.error());
@@ -163,6 +171,8 @@ std::vector<Capability> capabilities() {
       named("cap_ipc_lock", "to map perf rings of any size", false, capability(CAP_IPC_LOCK, "cap_ipc_lock")),
       named("bpf_load", "to load a BPF program", true, bpf_load()),
       named("ringbuf_map", "to create a BPF ring buffer", true, ringbuf_map()),
+      named("ringbuf_overwrite", "to create a BPF ring buffer that overwrites its oldest records", false,
+            ringbuf_overwrite()),
       named("ringbuf_program", "to load the producers (dynptr and bpf_loop: kernel 5.19)", true, ringbuf_program()),
       named("perf_event_open", "to open a perf ring", true,
             event_on_first_cpu(PERF_COUNT_SW_BPF_OUTPUT, "a BPF output event")),

@@ -24,8 +24,8 @@ struct Capability {
 std::ostream& operator<<(std::ostream& out, const Capability& capability);
 
 /// Tries all of them: `kernel_release`, `cap_bpf`, `cap_perfmon`, `cap_sys_resource`, `cap_ipc_lock`, `bpf_load`,
-/// `ringbuf_map`, `ringbuf_program` (dynptr, bpf_loop), `perf_event_open`, `perf_cpu_clock`, `userfaultfd`, `btf`,
-/// `bpffs`, `memlock`. Takes some milliseconds.
+/// `ringbuf_map`, `ringbuf_overwrite` (kernel 6.19), `ringbuf_program` (dynptr, bpf_loop), `perf_event_open`,
+/// `perf_cpu_clock`, `userfaultfd`, `btf`, `bpffs`, `memlock`. Takes some milliseconds.
 std::vector<Capability> capabilities();
 
 /// The first required one that is missing, or nullptr: kernel rings can be run.

@@ -28,7 +28,7 @@ TEST(CapabilitiesTest, EachHasANameOfItsOwnAndWhatIsMissingHasARemedy) {
     EXPECT_FALSE(capability.detail.empty()) << capability;
     EXPECT_EQ(capability.present, capability.remedy.empty()) << capability;
   }
-  EXPECT_EQ(names.size(), 14u);
+  EXPECT_EQ(names.size(), 15u);
 }
 
 TEST(CapabilitiesTest, ProbingLeavesNothingBehind) {

@@ -60,7 +60,7 @@ void count_record(Left& left, std::span<const std::byte> bytes, std::size_t padd
 
 Left left_in_ringbuf(const ringside_ring& ring, Left left) {
   const Positions at = positions_of(ring);
-  for (std::uint64_t position = at.consumer; position < at.producer;) {
+  for (std::uint64_t position = at.first_unread(); position < at.producer;) {
     const std::uint32_t header = ringbuf_header(ring, position);
     if (rb::is_busy(header)) {
       left.busy = 1;
@@ -122,7 +122,7 @@ Left left_in_perf(const ringside_ring& ring, Left left) {
 
 std::ostream& operator<<(std::ostream& out, const Positions& positions) {
   return out << "consumer " << positions.consumer << ", producer " << positions.producer << ", pending "
-             << positions.pending;
+             << positions.pending << ", overwrite " << positions.overwrite;
 }
 
 Positions positions_of(const ringside_ring& ring) {
@@ -137,6 +137,8 @@ Positions positions_of(const ringside_ring& ring) {
   // pending_pos first: it never passes the producer_pos that is read after it.
   at.pending = load_acquire<std::uint64_t>(page + rb::pending_pos_offset);
   at.producer = load_acquire<std::uint64_t>(page + rb::producer_pos_offset);  // (1)
+  // overwrite_pos after the producer_pos that was stored behind it [1.11].
+  at.overwrite = load_acquire<std::uint64_t>(page + rb::overwrite_pos_offset);
   return at;
 }
 
@@ -145,7 +147,7 @@ Head head_of(const ringside_ring& ring) {
   if (at.consumer == at.producer) return Head::empty;
   if (ring.kind == RINGSIDE_PERF) return Head::committed;
   if (at.consumer > at.producer) return Head::overrun;
-  const std::uint32_t header = ringbuf_header(ring, at.consumer);
+  const std::uint32_t header = ringbuf_header(ring, at.first_unread());
   if (rb::is_busy(header)) return Head::busy;
   return rb::is_discarded(header) ? Head::discarded : Head::committed;
 }
@@ -153,7 +155,7 @@ Head head_of(const ringside_ring& ring) {
 bool has_deliverable(const ringside_ring& ring) {
   const Positions at = positions_of(ring);
   if (ring.kind == RINGSIDE_PERF) return at.consumer != at.producer;
-  for (std::uint64_t position = at.consumer; position < at.producer;) {
+  for (std::uint64_t position = at.first_unread(); position < at.producer;) {
     const std::uint32_t header = ringbuf_header(ring, position);
     if (rb::is_busy(header)) return false;
     if (!rb::is_discarded(header)) return true;

@@ -16,9 +16,16 @@ namespace ringside::real {
 
 /// The positions of a ring, in bytes since its creation.
 struct Positions {
-  std::uint64_t consumer = 0;  ///< ringbuf: consumer_pos; perf: data_tail
-  std::uint64_t producer = 0;  ///< ringbuf: producer_pos; perf: data_head
-  std::uint64_t pending = 0;   ///< ringbuf: pending_pos; perf: data_head
+  std::uint64_t consumer = 0;   ///< ringbuf: consumer_pos; perf: data_tail
+  std::uint64_t producer = 0;   ///< ringbuf: producer_pos; perf: data_head
+  std::uint64_t pending = 0;    ///< ringbuf: pending_pos; perf: data_head
+  std::uint64_t overwrite = 0;  ///< ringbuf: overwrite_pos, 0 but for an overwrite ring; perf: 0
+
+  /// Where the readable records begin: at the consumer's position, or where an overwrite ring has lapped it.
+  std::uint64_t first_unread() const {
+    const bool lapped = overwrite != 0 && static_cast<std::int64_t>(overwrite - consumer) > 0;
+    return lapped ? overwrite : consumer;
+  }
 
   friend bool operator==(const Positions&, const Positions&) = default;
 };
