@@ -83,6 +83,8 @@ class FakeRingbuf {
   }
   std::uint64_t consumer_pos() const { return consumer_page_[0]; }
   std::uint64_t producer_pos() const { return producer_page_[0]; }
+  std::uint64_t overwrite_pos() const { return producer_page_[2]; }
+  void set_overwrite_pos(std::uint64_t position) { producer_page_[2] = position; }
   void set_producer_pos(std::uint64_t position) { producer_page_[0] = position; }
   void set_consumer_pos(std::uint64_t position) { consumer_page_[0] = position; }
 
@@ -191,7 +193,9 @@ class FakeHost {
       return self(context).sleep_on_fd(fd, timeout_ns);
     };
     host_.now_ns = [](void* context) { return self(context).now_ns; };
-    host_.yield = [](void*) {};
+    host_.yield = [](void* context) {
+      if (self(context).during_yield) self(context).during_yield();
+    };
     host_.adopt = [](void* context, const ringside_ring* ring) {
       self(context).adopted.push_back(*ring);
       return self(context).adopt_answer;
@@ -218,6 +222,8 @@ class FakeHost {
   std::size_t stop_after = 0;
   /// Runs inside deliver, after the record was written down.
   std::function<void()> during_delivery;
+  /// Runs inside yield.
+  std::function<void()> during_yield;
   /// What wait returns; by default the time passes and nothing happens.
   std::function<int(std::int64_t timeout_ns)> during_sleep;
 

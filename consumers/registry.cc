@@ -22,8 +22,9 @@ const Item* find(std::span<const Item> items, std::string_view name) {
 }  // namespace
 
 std::span<const Entry> strategies() {
-  static const std::array all{Entry{&copy()},      Entry{&zero_copy()}, Entry{&callback()},   Entry{&libbpf()},
-                              Entry{&read_into()}, Entry{&drain_all()}, Entry{&libbpf_perf()}};
+  static const std::array all{Entry{&copy()},      Entry{&zero_copy()},          Entry{&callback()},
+                              Entry{&libbpf()},    Entry{&overwrite_snapshot()}, Entry{&read_into()},
+                              Entry{&drain_all()}, Entry{&libbpf_perf()}};
   return all;
 }
 
@@ -44,6 +45,10 @@ std::span<const Mutant> mutants() {
              "Publishes its position when about to sleep, and sleeps without looking again.", "A1", "interleaved"},
       Mutant{&mutant::early_timeout(), DefectKind::early_timeout,
              "Tells a timeout without looking whether a record came without a wake-up.", "A3", "no_wakeup_tail"},
+      Mutant{&mutant::overwrite_no_second_look(), DefectKind::torn,
+             "Does not look at overwrite_pos again after it has copied a record.", "M2", "overwrite_lapped"},
+      Mutant{&mutant::overwrite_ignores_pos(), DefectKind::torn,
+             "Knows consumer_pos alone, and reads on where the ring was overwritten.", "M2", "overwrite_lapped"},
       Mutant{&mutant::forget_lost(), DefectKind::loss_miscounted, "Passes over PERF_RECORD_LOST without a word.", "B4",
              "burst_overflow"},
       Mutant{&mutant::count_lost_callbacks(), DefectKind::loss_miscounted,

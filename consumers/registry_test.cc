@@ -19,9 +19,9 @@ std::vector<const ringside_consumer*> all_tables() {
   return tables;
 }
 
-TEST(Registry, HoldsSevenStrategiesAndTenMutants) {
-  EXPECT_EQ(strategies().size(), 7u);
-  EXPECT_EQ(mutants().size(), 10u);
+TEST(Registry, HoldsEightStrategiesAndTwelveMutants) {
+  EXPECT_EQ(strategies().size(), 8u);
+  EXPECT_EQ(mutants().size(), 12u);
 }
 
 std::vector<const ringside_producer*> all_producers() {
@@ -94,6 +94,13 @@ TEST(Registry, EveryMutantSaysWhatIsWrongWithIt) {
     EXPECT_TRUE(mutant.what.ends_with('.')) << mutant.consumer->name;
     EXPECT_GE(mutant.case_number.size(), 2u) << mutant.consumer->name;
     EXPECT_FALSE(mutant.scenario.empty()) << mutant.consumer->name;
+  }
+}
+
+TEST(Registry, OnlyTheSnapshotAndItsMutantsClaimToReadOverwriteRings) {
+  for (const ringside_consumer* table : all_tables()) {
+    const bool claims = (table->claims & RINGSIDE_CLAIM_READS_OVERWRITE) != 0;
+    EXPECT_EQ(claims, std::string_view(table->name).starts_with("overwrite_")) << table->name;
   }
 }
 

@@ -338,7 +338,8 @@ TEST_P(RingbufConsumers, WaitLeavesItToDrainToTellOfABrokenRing) {
   EXPECT_EQ(consumer.drain(), -EBADMSG);
 }
 
-INSTANTIATE_TEST_SUITE_P(Strategies, RingbufConsumers, ::testing::Values(&copy(), &callback(), &zero_copy()),
+INSTANTIATE_TEST_SUITE_P(Strategies, RingbufConsumers,
+                         ::testing::Values(&copy(), &callback(), &zero_copy(), &overwrite_snapshot()),
                          [](const auto& param) { return std::string(param.param->name); });
 
 TEST(Copy, HandsTheSpaceBackBeforeItDelivers) {

@@ -2,7 +2,7 @@
 //
 // A BPF ring buffer as its consumer sees it: every access of shared memory that a strategy makes is in this file, with
 // the reason of its ordering. The numbers P1 to P12 are the producer's operations and C1 to C5 the consumer's, as in
-// KERNEL-RINGS 5.1.
+// KERNEL-RINGS 5.1; O1 and O2 are the consumer's two looks at overwrite_pos (KERNEL-RINGS 1.11).
 #pragma once
 
 #include <atomic>
@@ -24,6 +24,8 @@ class RingbufView {
                                                        ring::ringbuf::consumer_pos_offset)),
         producer_pos_(reinterpret_cast<const std::uint64_t*>(static_cast<const std::byte*>(ring.producer_page) +
                                                              ring::ringbuf::producer_pos_offset)),
+        overwrite_pos_(reinterpret_cast<const std::uint64_t*>(static_cast<const std::byte*>(ring.producer_page) +
+                                                              ring::ringbuf::overwrite_pos_offset)),
         data_(static_cast<const std::byte*>(ring.data)),
         size_(ring.data_size) {}
 
@@ -54,12 +56,35 @@ class RingbufView {
   /// sees our position and wakes us, or we see its record. Release and acquire alone lose the wake-up, on x86 too.
   static void fence_before_last_look() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
+  /// (O1) Relaxed, after C1: the kernel stores overwrite_pos before it publishes producer_pos (P7), so whoever has seen
+  /// the one sees the other. It is a place to begin at, no more: what is read there counts only after O2.
+  std::uint64_t load_overwrite_pos() const { return __atomic_load_n(overwrite_pos_, __ATOMIC_RELAXED); }
+
+  /// (O2) The second look, behind everything that was read of a record. The acquire fence keeps those reads before the
+  /// load: if one of them met a byte of a newer record, the load meets the overwrite_pos that was stored before that
+  /// byte. It pairs with the order of the kernel's stores: overwrite_pos and the header (P6), then P7, then the payload
+  /// (P9). P7 is a release, which holds no later store back: stores stay in order on x86 by themselves, and nothing
+  /// that the kernel promises keeps them so on machines of weaker order.
+  std::uint64_t look_again_at_overwrite_pos() const {
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return __atomic_load_n(overwrite_pos_, __ATOMIC_RELAXED);
+  }
+
+  /// (C3) of an overwrite ring: `bytes` of a payload from `offset` on, both multiples of 8, as relaxed loads of whole
+  /// words, because a producer may store there meanwhile; ordered by C2 before and O2 after. Read up to the record's
+  /// padding, which is part of its span.
+  void copy_words(std::uint64_t position, std::uint64_t offset, std::uint64_t bytes, std::uint64_t* to) const {
+    const auto* from = reinterpret_cast<const std::uint64_t*>(payload_at(position) + offset);
+    for (std::uint64_t word = 0; word < bytes / 8; ++word) to[word] = __atomic_load_n(from + word, __ATOMIC_RELAXED);
+  }
+
   std::uint64_t size() const { return size_; }
   std::uint64_t offset_of(std::uint64_t position) const { return position & (size_ - 1); }
 
  private:
   std::uint64_t* consumer_pos_ = nullptr;
   const std::uint64_t* producer_pos_ = nullptr;
+  const std::uint64_t* overwrite_pos_ = nullptr;
   const std::byte* data_ = nullptr;
   std::uint64_t size_ = 0;
 };

@@ -12,6 +12,7 @@ const ringside_consumer& copy();
 const ringside_consumer& zero_copy();
 const ringside_consumer& callback();
 const ringside_consumer& libbpf();
+const ringside_consumer& overwrite_snapshot();
 const ringside_consumer& read_into();
 const ringside_consumer& drain_all();
 const ringside_consumer& libbpf_perf();

@@ -16,6 +16,8 @@ const ringside_consumer& wrong_rounding();
 const ringside_consumer& break_at_end();
 const ringside_consumer& sleep_without_look();
 const ringside_consumer& early_timeout();
+const ringside_consumer& overwrite_no_second_look();
+const ringside_consumer& overwrite_ignores_pos();
 const ringside_consumer& forget_lost();
 const ringside_consumer& count_lost_callbacks();
 const ringside_consumer& trust_perf_size();
