@@ -17,6 +17,10 @@ bool Judged::lives_in(WorldKind world) const {
   return world == WorldKind::kernel || (needs & (RINGSIDE_NEEDS_FD | RINGSIDE_OWNS_RINGS)) == 0;
 }
 
+bool Judged::reads_overwrite_rings() const {
+  return consumer != nullptr && (consumer->claims & RINGSIDE_CLAIM_READS_OVERWRITE) != 0;
+}
+
 std::vector<JudgedMutant> all_mutants() {
   std::vector<JudgedMutant> all;
   const auto add = [&all](const Judged& judged, const auto& mutant) {

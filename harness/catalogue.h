@@ -27,6 +27,8 @@ struct Judged {
   bool runs_on(ring::RingKind kind) const;
   /// Whether it can run there: the model has no descriptors.
   bool lives_in(WorldKind world) const;
+  /// Whether it claims to read BPF rings that overwrite their oldest records.
+  bool reads_overwrite_rings() const;
 };
 
 /// A mutant of either kind.

@@ -2,6 +2,7 @@
 #include "harness/check.h"
 
 #include <fmt/format.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "harness/world.h"
 #include "real/capabilities.h"
 #include "real/producers.h"
+#include "real/ringbuf.h"
 
 namespace ringside::harness {
 
@@ -91,6 +93,7 @@ ring::Result<Plan> make_plan(const CheckOptions& options) {
         for (const Judged& judged : all) {
           if (!scenario.runs_on(kind) || !scenario.runs_in(world)) continue;
           if (!judged.runs_on(kind) || !judged.lives_in(world)) continue;
+          if (scenario.ring.overwrite && !judged.reads_overwrite_rings()) continue;
           plan.cells.push_back(cell_of(options, world, kind, scenario, judged));
         }
       }
@@ -229,11 +232,24 @@ class Runner {
 
 }  // namespace
 
+std::optional<std::string> overwrite_ring_is_missing() {
+  const auto page = static_cast<std::uint64_t>(getpagesize());
+  if (real::RingbufMap::create(page, real::RingbufMode::overwrite)) return std::nullopt;
+  // A machine that makes no ring at all lacks more than this, and is told what.
+  if (!real::RingbufMap::create(page)) return std::nullopt;
+  utsname name{};
+  uname(&name);
+  return fmt::format("overwrite rings need kernel 6.19, this is {}", name.release);
+}
+
 std::optional<std::string> cannot_run(WorldKind world, const WorldRequest& request) {
   if (world == WorldKind::model) return std::nullopt;
   const Scenario& scenario = *request.scenario;
   // There the harness is the producer's application, and keeps its books for as many sources as there are.
   if (request.kind == ring::RingKind::user_ringbuf) return user_ringbuf_is_missing();
+  if (scenario.ring.overwrite) {
+    if (auto missing = overwrite_ring_is_missing()) return missing;
+  }
   const Workload workload(scenario, request.kind, request.records);
   if (workload.source_count() + scenario.ring.cpus > real::max_sources) {
     return fmt::format("it has {} sources, the kernel's producers know {}", workload.source_count(),

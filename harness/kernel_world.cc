@@ -11,6 +11,7 @@
 #include <cassert>
 #include <cstring>
 
+#include "harness/overwrite_watch.h"
 #include "harness/world.h"
 #include "real/capabilities.h"
 #include "real/epoll_set.h"
@@ -76,7 +77,9 @@ class KernelWorld final : public World {
   ring::Result<void> end() override {
     if (!flood_) return {};
     flood_->stop();
-    return flood_->join();
+    auto joined = flood_->join();
+    if (overwrite_watch_) overwrite_watch_->look_at_the_end();
+    return joined;
   }
 
   int wait(std::span<ringside_ready> ready, std::int64_t timeout_ns) override {
@@ -104,6 +107,9 @@ class KernelWorld final : public World {
   }
   std::uint32_t ring_of(std::uint32_t source) const override;
   std::vector<std::uint64_t> left() const override;
+  const ring::Overwritten& overwritten() const override {
+    return overwrite_watch_ ? overwrite_watch_->overwritten() : World::overwritten();
+  }
   ring::Result<void> flush_losses() override;
   std::vector<std::string> not_observable() const override { return not_observable_; }
 
@@ -113,6 +119,7 @@ class KernelWorld final : public World {
     return static_cast<std::uint16_t>(kernel_.cpus[index % kernel_.cpus.size()]);
   }
   real::FloodThread flood_thread(std::size_t source) const;
+  ring::Result<void> carry_out(std::span<const ring::Operation> operations);
 
   Workload workload_;
   KernelRings kernel_;
@@ -123,6 +130,7 @@ class KernelWorld final : public World {
   std::optional<real::EpollSet> epoll_;
   std::optional<real::ScriptProducer> script_;
   std::optional<real::Flood> flood_;
+  std::optional<OverwriteWatch> overwrite_watch_;
   std::vector<std::string> not_observable_;
 };
 
@@ -134,6 +142,7 @@ ring::Result<void> KernelWorld::prepare(std::uint32_t trigger) {
       if (auto filled = kernel_.producers->prefill(ring, scenario_.ring.start); !filled) return filled;
     }
   }
+  if (scenario_.ring.overwrite) overwrite_watch_.emplace(rings_.front());
   auto epoll = real::EpollSet::create(std::span<const ringside_ring>(rings_), trigger);
   if (!epoll) return tl::unexpected(epoll.error());
   epoll_.emplace(std::move(*epoll));
@@ -185,13 +194,23 @@ ring::Result<Moved> KernelWorld::step(Random& random, std::int64_t now_ns) {
     operations.push_back(source.take(now_ns));
     operations.back().cpu = cpu_id(operations.back().cpu);
     if (operations.size() == most_operations_a_step) {
-      if (auto run = script_->run(operations); !run) return tl::unexpected(run.error());
+      if (auto run = carry_out(operations); !run) return tl::unexpected(run.error());
       operations.clear();
     }
   } while (source.in_burst());
   if (operations.empty()) return Moved::stepped;
-  if (auto run = script_->run(operations); !run) return tl::unexpected(run.error());
+  if (auto run = carry_out(operations); !run) return tl::unexpected(run.error());
   return Moved::stepped;
+}
+
+/// Between operations on an overwrite ring we look which records it took.
+ring::Result<void> KernelWorld::carry_out(std::span<const ring::Operation> operations) {
+  const std::size_t at_once = overwrite_watch_ ? 1 : operations.size();
+  for (std::size_t first = 0; first < operations.size(); first += at_once) {
+    if (auto run = script_->run(operations.subspan(first, at_once)); !run) return tl::unexpected(run.error());
+    if (overwrite_watch_) overwrite_watch_->look();
+  }
+  return {};
 }
 
 std::optional<std::int64_t> KernelWorld::next_event_ns() const {
@@ -276,7 +295,8 @@ std::uint32_t largest_record(const Scenario& scenario, ring::RingKind kind) {
 }
 
 ring::Result<void> open_ringbuf(const Scenario& scenario, const real::ProducersOptions& limits, KernelRings& rings) {
-  auto ringbuf = real::RingbufMap::create(scenario.ring.size);
+  const auto mode = scenario.ring.overwrite ? real::RingbufMode::overwrite : real::RingbufMode::refuse;
+  auto ringbuf = real::RingbufMap::create(scenario.ring.size, mode);
   if (!ringbuf) return tl::unexpected(ringbuf.error());
   rings.ringbuf.emplace(std::move(*ringbuf));
   auto producers = real::Producers::load(*rings.ringbuf, limits);

@@ -16,6 +16,8 @@ namespace ringside::harness {
 namespace {
 
 constexpr std::uint32_t closing_record_bytes = 16;
+// What the model is when the scenario names no kernel and the default one has no such rings.
+constexpr sim::KernelVersion first_with_overwrite{6, 19};
 
 class ModelWorld final : public World {
  public:
@@ -80,6 +82,7 @@ class ModelWorld final : public World {
     return source < workload_.source_count() ? workload_.cpu_of(source) : source - workload_.source_count();
   }
   std::vector<std::uint64_t> left() const override { return machine_->records_left(); }
+  const ring::Overwritten& overwritten() const override { return machine_->overwritten(); }
   ring::Result<void> flush_losses() override;
   std::vector<std::string> not_observable() const override { return {}; }
 
@@ -214,6 +217,8 @@ ring::Result<std::unique_ptr<World>> make_model_world(const WorldRequest& reques
   options.start_position = scenario.ring.start;
   options.wakeup_events = scenario.ring.wakeup_events;
   options.watermark_bytes = scenario.ring.watermark_bytes;
+  options.overwrite = scenario.ring.overwrite;
+  if (options.overwrite) options.kernel = first_with_overwrite;
   options.seed = request.seed;
   options.faults.stall_every = scenario.faults.stall_every;
   options.faults.stall_turns = scenario.faults.stall_turns;

@@ -143,6 +143,7 @@ void read_ring(const toml::table& table, RingPlan& plan, ReadState& state) {
   reader.integer("cpus", plan.cpus, 1, 1024);
   reader.integer("wakeup_events", plan.wakeup_events, 0, std::numeric_limits<std::int32_t>::max());
   reader.integer("watermark_bytes", plan.watermark_bytes, 0, largest_ring);
+  reader.boolean("overwrite", plan.overwrite);
   reader.finish();
 }
 
@@ -313,6 +314,34 @@ ring::Result<void> validate_user(const Scenario& scenario) {
   return {};
 }
 
+/// KERNEL-RINGS 1.11. The largest number of a record of 1 to 15 bytes is found from its neighbours, which an overwrite
+/// ring takes away.
+ring::Result<void> validate_overwrite(const Scenario& scenario) {
+  if (!scenario.ring.overwrite) return {};
+  if (scenario.rings != std::vector{ring::RingKind::ringbuf}) {
+    return refuse(scenario, "ring.overwrite is a mode of BPF ring buffers", "use rings = [\"ringbuf\"]");
+  }
+  if (!scenario.ring.kernel.empty()) {
+    const auto version = sim::parse_kernel_version(scenario.ring.kernel);
+    if (!version || !sim::ringbuf_rules(*version).has_overwrite) {
+      return refuse(scenario,
+                    fmt::format("kernel {} has no overwrite rings, which came with 6.19", scenario.ring.kernel),
+                    "set ring.kernel to \"6.19\" or newer, or leave it out");
+    }
+  }
+  for (std::size_t index = 0; index < scenario.sources.size(); ++index) {
+    const SourcePlan& source = scenario.sources[index];
+    const bool short_nested =
+        source.nested > 0 && source.nested_size > 0 && source.nested_size < RINGSIDE_RECORD_HEADER_BYTES;
+    if (!draws_short_records(source.size) && !short_nested) continue;
+    return refuse(
+        scenario,
+        fmt::format("source {} draws records of 1 to 15 bytes, which carry only a part of their number", index),
+        "with ring.overwrite use 0 or at least 16 bytes");
+  }
+  return {};
+}
+
 /// A kernel's lock cannot be asked to fail, and its rings start at 0: some records bring them so far, and no farther.
 ring::Result<void> validate_for_kernel(const Scenario& scenario) {
   if (!scenario.runs_in(WorldKind::kernel)) return {};
@@ -375,6 +404,7 @@ ring::Result<void> validate(const Scenario& scenario) {
     return refuse(scenario, fmt::format("ring.start is {}, no multiple of 8", ring.start), "positions count in eights");
   }
   if (auto valid = validate_user(scenario); !valid) return valid;
+  if (auto valid = validate_overwrite(scenario); !valid) return valid;
   if (scenario.consumer.timeout_ns < 0 && !announces_every_record(scenario)) {
     return refuse(scenario, "it leaves records unannounced and gives the consumer no deadline",
                   "set consumer.timeout_ns");

@@ -167,6 +167,26 @@ TEST(Scenario, AUserRingIsDrainedAsItsScenarioSays) {
   EXPECT_EQ(largest_payload(ring::RingKind::user_ringbuf, 1u << 25), 0xffffffu);
 }
 
+TEST(Scenario, AnOverwriteRingIsABpfRingOfAKernelThatHasThem) {
+  const auto error = [](const char* rings, const std::string& kernel, const std::string& size = "16") {
+    return error_of("name = \"x\"\nrings = [" + std::string(rings) + "]\n[ring]\noverwrite = true\n" + kernel +
+                    "[[source]]\nsize = " + size + "\n");
+  };
+  EXPECT_EQ(error("\"ringbuf\"", ""), "");
+  EXPECT_EQ(error("\"ringbuf\"", "kernel = \"6.19\"\n"), "");
+  EXPECT_EQ(error("\"ringbuf\"", "kernel = \"7.3\"\n"), "");
+  EXPECT_EQ(error("\"ringbuf\"", "kernel = \"6.18\"\n"),
+            "x.toml: use scenario \"x\": kernel 6.18 has no overwrite rings, which came with 6.19; set ring.kernel to "
+            "\"6.19\" or newer, or leave it out");
+  for (const char* rings : {"\"perf\"", "\"ringbuf\", \"perf\""}) {
+    EXPECT_EQ(error(rings, ""),
+              "x.toml: use scenario \"x\": ring.overwrite is a mode of BPF ring buffers; use rings = [\"ringbuf\"]");
+  }
+  EXPECT_NE(error("\"user_ringbuf\"", "").find("what a user ring buffer has not"), std::string::npos);
+  EXPECT_NE(error("\"ringbuf\"", "", "[16, 15]").find("carry only a part of their number"), std::string::npos);
+  EXPECT_EQ(error("\"ringbuf\"", "", "[16, 0]"), "");
+}
+
 TEST(Scenario, UnannouncedRecordsNeedADeadline) {
   EXPECT_NE(error_of(std::string(good) + "wakeup = \"no\"\n").find("gives the consumer no deadline"),
             std::string::npos);

@@ -222,7 +222,7 @@ void Session::idle_round() {
 }
 
 /// Ends a session whose consumer does not come back from its call.
-void Session::abandon() { options_.abandon(judge_.finish(world_.ledger(), world_.left())); }
+void Session::abandon() { options_.abandon(judge_.finish(world_.ledger(), world_.left(), world_.overwritten())); }
 
 // ---------------------------------------------------------------------------------------------------- host side
 
@@ -307,7 +307,10 @@ void Session::yield() {
     accuse(DefectKind::busy_spin, 0, fmt::format("one call yielded {} times without an end", yields_));
     abandon();
   }
-  if (stepped_ && pace_.step() != Moved::stepped) pace_.skip_time(pace_.now_ns() + yield_ns);
+  if (!stepped_) return;
+  if (pace_.step() != Moved::stepped) pace_.skip_time(pace_.now_ns() + yield_ns);
+  while (world_.in_burst() && pace_.step() == Moved::stepped) {
+  }
 }
 
 int Session::adopt(const ringside_ring& ring) {
@@ -577,7 +580,7 @@ ring::Verdict Session::finish() {
   for (const std::uint64_t count : left_) total += count;
   if (total > 0) accuse(DefectKind::lost, 0, "committed records stay in the ring though drain finds none", total);
   for (auto& sentence : world_.not_observable()) judge_.not_observable(std::move(sentence));
-  ring::Verdict verdict = judge_.finish(world_.ledger(), left_);
+  ring::Verdict verdict = judge_.finish(world_.ledger(), left_, world_.overwritten());
   const bool claims_losses = (consumer_.claims & RINGSIDE_CLAIM_REPORTS_LOSS) != 0;
   if (!claims_losses && verdict.accounting.reported_lost == 0) unclaimed_loss_becomes_note(verdict);
   return verdict;

@@ -16,6 +16,7 @@
 #include "harness/workload.h"
 #include "ring/consumer.h"
 #include "ring/ledger.h"
+#include "ring/overwritten.h"
 #include "ring/result.h"
 
 namespace ringside::harness {
@@ -87,6 +88,12 @@ class World {
   /// Per source: numbered committed records still in the rings.
   virtual std::vector<std::uint64_t> left() const = 0;
 
+  /// What an overwrite ring took from the consumer; nothing for other rings. When the producers have ended.
+  virtual const ring::Overwritten& overwritten() const {
+    static const ring::Overwritten nothing;
+    return nothing;
+  }
+
   /// Source ids are below this: the workload's, then one closing source a ring.
   virtual std::uint32_t source_count() const = 0;
   /// The ring that the source writes to.
@@ -106,6 +113,10 @@ struct WorldRequest {
   std::uint64_t records = 0;
   std::uint64_t seed = 0;
 };
+
+/// Why the running kernel cannot make overwrite rings, or nothing. Tried, not guessed; nothing also for who may make no
+/// ring at all.
+std::optional<std::string> overwrite_ring_is_missing();
 
 /// Why a cell cannot run in a world, or nothing when it can: the consumer needs descriptors, a start position that a
 /// real kernel cannot be brought to, ...
