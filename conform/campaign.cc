@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conform/campaign.h"
 
+#include <sys/resource.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -23,6 +24,15 @@ using ring::RingKind;
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+/// Each lab keeps a few hundred rings open; the limit that programs start with is often 1024. Where it cannot be
+/// raised, the lab that runs out of descriptors says so.
+void allow_many_open_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 /// The labs of one thread, made when they are first needed.
 class Bench {
@@ -54,6 +64,7 @@ class Crew {
   Result<void> run(Work work) {
     const auto cpus = real::online_cpus();
     if (!cpus) return tl::unexpected(cpus.error());
+    allow_many_open_files();
     const std::size_t jobs = options_.jobs == 0 ? cpus->size() : options_.jobs;
     std::vector<std::thread> threads;
     running_ = jobs;
