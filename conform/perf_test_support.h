@@ -12,10 +12,7 @@
 #include <string>
 #include <utility>
 
-#include "conform/play.h"
-#include "conform/script.h"
-#include "conform/side.h"
-#include "real/kernel_test.h"
+#include "conform/lab_test.h"
 
 namespace ringside::conform::test {
 
@@ -45,45 +42,10 @@ inline Script perf_script(const PerfWords& words, const std::string& lines) {
        << " b_watermark=" << words.b_watermark << " b_wakeup=" << words.b_wakeup << " b_fields=" << words.b_fields
        << " b_id_all=" << words.b_id_all << " look=" << words.look << "\n"
        << lines << "end\n";
-  auto parsed = parse_script(text.str(), "test");
-  if (!parsed) {
-    ADD_FAILURE() << parsed.error();
-    std::abort();
-  }
-  return *parsed;
+  return must_parse(text.str());
 }
 
-class PerfConform : public real::test::KernelTest {
- protected:
-  static void TearDownTestSuite() { lab_.reset(); }
-
-  static Lab& lab() {
-    if (lab_ == nullptr) {
-      auto made = make_perf_lab(real::test::cpus().front());
-      if (!made) {
-        ADD_FAILURE() << made.error();
-        std::abort();
-      }
-      lab_ = std::move(*made);
-    }
-    return *lab_;
-  }
-
-  /// Plays it on the kernel and on a model that breaks this rule.
-  static Played play(const Script& script, sim::Rule broken = sim::Rule::none) {
-    ModelOptions options;
-    options.broken = broken;
-    auto played = conform::play(script, sides_of(ring::RingKind::perf, lab(), options));
-    if (!played) {
-      ADD_FAILURE() << played.error();
-      return {};
-    }
-    return *played;
-  }
-
- private:
-  static inline std::unique_ptr<Lab> lab_;
-};
+using PerfConform = LabTest<ring::RingKind::perf>;
 
 /// Both sides of one script, which must agree after every operation.
 class Duel {
