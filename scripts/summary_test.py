@@ -40,7 +40,13 @@ class SummaryTest(unittest.TestCase):
 
     def test_a_failed_test_is_named_and_fails_the_run(self):
         self.assertEqual(summary([PASSED, FAILED]),
-                         (1, ["failed:", "  a.fails: Timeout", "1 passed, 1 failed, 0 skipped"]))
+                         (1, ["failed:", "  a.fails: Timeout", "    x", "1 passed, 1 failed, 0 skipped"]))
+
+    def test_a_failed_test_shows_the_end_of_its_output(self):
+        output = "\n".join(f"line {number}" for number in range(1, 51))
+        _, told = summary([FAILED.replace(">x<", f">{output}<")])
+        self.assertEqual(told[2:4], ["    ... 10 lines before", "    line 11"])
+        self.assertEqual(told[-2], "    line 50")
 
     def test_a_skipped_test_is_named_with_its_reason(self):
         self.assertEqual(summary([PASSED, SKIPPED]),
