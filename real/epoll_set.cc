@@ -27,6 +27,26 @@ ring::Result<void> add_item(int epoll, int fd, std::uint32_t events, std::uint32
   return {};
 }
 
+/// The deadline for epoll_wait, which counts milliseconds: never earlier than asked for.
+int milliseconds_of(std::int64_t timeout_ns) {
+  constexpr std::int64_t in_a_millisecond = 1'000'000;
+  if (timeout_ns < 0) return -1;
+  const std::int64_t rounded_up = timeout_ns / in_a_millisecond + (timeout_ns % in_a_millisecond != 0 ? 1 : 0);
+  return static_cast<int>(std::min<std::int64_t>(rounded_up, std::numeric_limits<int>::max()));
+}
+
+/// Kernels before 5.11 have no epoll_pwait2. A ppoll of the epoll descriptor would keep the nanoseconds but asks each
+/// ring for its readiness, and a perf ring tells that once [KERNEL-RINGS 4.1].
+int wait_on(int epoll, epoll_event* items, int most, std::int64_t timeout_ns) {
+  timespec timeout{};
+  if (timeout_ns > 0) {
+    timeout.tv_sec = timeout_ns / 1'000'000'000;
+    timeout.tv_nsec = timeout_ns % 1'000'000'000;
+  }
+  const int found = ::epoll_pwait2(epoll, items, most, timeout_ns < 0 ? nullptr : &timeout, nullptr);
+  return found < 0 && errno == ENOSYS ? ::epoll_wait(epoll, items, most, milliseconds_of(timeout_ns)) : found;
+}
+
 }  // namespace
 
 ring::Result<EpollSet> EpollSet::create(std::span<const int> fds, std::uint32_t trigger) {
@@ -64,12 +84,7 @@ int EpollSet::wait(ringside_ready* ready, std::uint32_t max_ready, std::int64_t 
   std::array<epoll_event, 64> items;
   // Not one more than asked for: a readiness that is fetched and not handed on is lost (edge-triggered, and perf).
   const auto most = static_cast<int>(std::min<std::uint64_t>(items.size(), max_ready));
-  timespec timeout{};
-  if (timeout_ns > 0) {
-    timeout.tv_sec = timeout_ns / 1'000'000'000;
-    timeout.tv_nsec = timeout_ns % 1'000'000'000;
-  }
-  const int found = ::epoll_pwait2(epoll_.get(), items.data(), most, timeout_ns < 0 ? nullptr : &timeout, nullptr);
+  const int found = wait_on(epoll_.get(), items.data(), most, timeout_ns);
   if (found < 0) return -errno;
   std::uint32_t written = 0;
   for (const epoll_event& item : std::span(items.data(), static_cast<std::size_t>(found))) {

@@ -24,7 +24,8 @@ class EpollSet {
   ring::Result<void> add(int fd);
 
   /// Waits. timeout_ns < 0: no deadline; 0: a probe. Returns the number of entries written (at most max_ready), 0 at
-  /// the deadline, -EINTR, -ECANCELED after cancel(), or another negative errno.
+  /// the deadline (before kernel 5.11 rounded up to milliseconds), -EINTR, -ECANCELED after cancel(), or another
+  /// negative errno.
   int wait(ringside_ready* ready, std::uint32_t max_ready, std::int64_t timeout_ns);
 
   /// Makes every wait, now and from now on, return -ECANCELED. Thread-safe and safe in a signal handler.

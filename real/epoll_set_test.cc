@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real/epoll_set.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <csignal>
+#include <functional>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -15,6 +21,29 @@ namespace ringside::real {
 namespace {
 
 Fd counter(std::uint64_t value) { return Fd(::eventfd(static_cast<unsigned>(value), EFD_CLOEXEC | EFD_NONBLOCK)); }
+
+/// Lets every system call but epoll_pwait2 through, for the calling thread and for good; that one is ENOSYS.
+bool forget_epoll_pwait2() {
+  const std::array<sock_filter, 4> code{
+      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_epoll_pwait2, 0, 1),
+      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{.len = static_cast<unsigned short>(code.size()),
+                           .filter = const_cast<sock_filter*>(code.data())};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0 &&
+         ::syscall(SYS_epoll_pwait2, -1, nullptr, 0, nullptr, nullptr, 0) == -1 && errno == ENOSYS;
+}
+
+/// Runs `body` on a thread that meets a kernel from before 5.11.
+void on_an_old_kernel(const std::function<void()>& body) {
+  std::thread([&body] {
+    ASSERT_TRUE(forget_epoll_pwait2());
+    body();
+  }).join();
+}
 
 TEST(EpollSetTest, TellsWhichDescriptorsAreReady) {
   const std::array<Fd, 3> fds{counter(1), counter(0), counter(1)};
@@ -79,6 +108,29 @@ TEST(EpollSetTest, ASignalEndsTheWait) {
   const itimerval never{};
   ::setitimer(ITIMER_REAL, &never, nullptr);
   ::sigaction(SIGALRM, &before, nullptr);
+}
+
+TEST(EpollSetTest, WithoutEpollPwait2TellsWhichDescriptorIsReady) {
+  const Fd fd = counter(1);
+  const int number = fd.get();
+  auto set = EpollSet::create({&number, 1}, RINGSIDE_LEVEL);
+  on_an_old_kernel([&set] {
+    std::array<ringside_ready, 1> ready{};
+    EXPECT_EQ(set->wait(ready.data(), 1, 0), 1);
+    EXPECT_EQ(set->wait(ready.data(), 1, -1), 1);
+    EXPECT_EQ(set->wait(ready.data(), 1, 4'000'000'000'000'000'000), 1) << "126 years are more than an int has";
+    EXPECT_EQ(ready[0].ring, 0u);
+  });
+}
+
+TEST(EpollSetTest, WithoutEpollPwait2TheDeadlineIsNeverEarly) {
+  auto set = EpollSet::create(std::span<const int>{}, RINGSIDE_LEVEL);
+  on_an_old_kernel([&set] {
+    std::array<ringside_ready, 1> ready{};
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(set->wait(ready.data(), 1, 1'900'000), 0);
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::nanoseconds(1'900'000));
+  });
 }
 
 TEST(EpollSetTest, ADescriptorThatCannotBePolledIsAnError) {
