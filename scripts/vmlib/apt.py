@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernels of a Debian archive, by a private apt: its own sources, lists, cache and (empty) list of installed
+packages, one root per suite. Of the host's apt only the address of its mirror, its proxies and its passwords are read.
+
+apt checks the signature of each suite and the hashes of its index; what is kept of the index are the rows of kernels,
+with the SHA-256 that apt then holds each download against.
+"""
+
+import contextlib
+import os
+import pathlib
+import re
+import subprocess
+import urllib.parse
+from typing import NamedTuple
+
+from . import names
+from .errors import KernelError, NotInArchive
+
+APT_HELPER = "/usr/lib/apt/apt-helper"
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+# Suite and which of the two archives it lies in. Later releases are added here; a suite that is not there is said once.
+SUITES = (("bullseye", "main"), ("bullseye-security", "security"),
+          ("bookworm", "main"), ("bookworm-security", "security"), ("bookworm-backports", "main"),
+          ("trixie", "main"), ("trixie-security", "security"), ("trixie-backports", "main"),
+          ("forky", "main"), ("sid", "main"))
+# Mirrors that are frozen at a date serve these with an index past its Valid-Until; what they hold is still signed.
+MOVING_SUITES = ("forky", "sid")
+# Settings of the host's apt that say how to reach a mirror. Everything else of it is left alone.
+BORROWED = re.compile(r"Acquire::(?:(?:https?|ftp|tor)::|Retries|ForceIPv|Check-Valid-Until|Check-Date|Proxy)", re.I)
+DOWNLOAD_POLL_SECONDS = 0.2
+
+
+class Archive(NamedTuple):
+    """Where packages come from."""
+    main: str
+    security: str | None
+    keyring: str
+    suites: tuple
+
+    def base(self, which):
+        return self.main if which == "main" else self.security
+
+
+class Deb(NamedTuple):
+    """One package file. `sha256` is None when no signed index lists it and only the archive's pool has it."""
+    package: str
+    url: str
+    size: int
+    sha256: str | None
+
+    @property
+    def file_name(self):
+        return urllib.parse.unquote(self.url.rsplit("/", 1)[-1])
+
+
+class Candidate(NamedTuple):
+    """One kernel of the index, with the packages that make it whole."""
+    release: str
+    flavour: str
+    version: str
+    suite: str
+    debs: tuple
+
+    @property
+    def numbers(self):
+        return names.upstream(self.version)
+
+    @property
+    def size(self):
+        return sum(deb.size for deb in self.debs)
+
+
+def from_json(row):
+    return Candidate(row[0], row[1], row[2], row[3], tuple(Deb(*deb) for deb in row[4]))
+
+
+def run(command, **more):
+    """Runs a program to its end; it dies with this one, even when this one is killed."""
+    return subprocess.run(["setpriv", "--pdeathsig", "TERM", *command], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, check=False, **more)
+
+
+def architecture():
+    return run(["dpkg", "--print-architecture"]).stdout.strip()
+
+
+def find_archive():
+    """The archive that the environment names, or the Debian mirror of the host's own apt."""
+    keyring = os.environ.get("RINGSIDE_DEBIAN_KEYRING", KEYRING)
+    suites = SUITES
+    if "RINGSIDE_DEBIAN_SUITES" in os.environ:
+        suites = tuple((suite, "security" if suite.endswith("-security") else "main")
+                       for suite in os.environ["RINGSIDE_DEBIAN_SUITES"].split())
+    main = os.environ.get("RINGSIDE_DEBIAN_MIRROR")
+    security = os.environ.get("RINGSIDE_DEBIAN_SECURITY_MIRROR")
+    if not main:
+        main, security = mirrors_of_host()
+    if not os.path.exists(keyring):
+        raise KernelError(f"no keyring {keyring} to check kernel packages with; run scripts/setup --vm")
+    return Archive(main, security, keyring, suites)
+
+
+def mirrors_of_host():
+    """The addresses of the Debian archive and of its security archive that the host's own apt uses."""
+    told = run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE)", "Created-By: Packages"]).stdout
+    known = {suite for suite, _ in SUITES} | {"oldstable", "stable", "testing", "unstable", "buster"}
+    main = security = None
+    for line in told.splitlines():
+        uri, _, release = line.partition(" ")
+        if release in known and not release.endswith("-security"):
+            main = main or uri.rstrip("/")
+        elif release.removesuffix("-security") in known:
+            security = security or uri.rstrip("/")
+    if main is None:
+        raise KernelError("the host's apt names no Debian mirror to have kernels from; "
+                          "name one in RINGSIDE_DEBIAN_MIRROR (an http address)")
+    if security is None and main.endswith("/debian"):
+        security = f"{main}-security"
+    return main, security
+
+
+def borrowed_settings():
+    """The lines of the host's apt configuration that say how a mirror is reached (proxies, retries, passwords)."""
+    lines = [line for line in run(["apt-config", "dump"]).stdout.splitlines() if BORROWED.match(line)]
+    found = dict(re.findall(r'^Dir::(Etc|Etc::netrc|Etc::netrcparts) "(.*)";$',
+                            run(["apt-config", "dump", "Dir::Etc"]).stdout, re.M))
+    etc = os.path.join("/", found.get("Etc", "etc/apt"))
+    for key, default in (("Etc::netrc", "auth.conf"), ("Etc::netrcparts", "auth.conf.d")):
+        lines.append(f'Dir::{key} "{os.path.join(etc, found.get(key, default))}";')
+    return lines
+
+
+class Suite:
+    """The private apt of one suite."""
+
+    def __init__(self, archive, suite, which, root, arch):
+        self.suite, self.root, self.arch = suite, pathlib.Path(root), arch
+        self.base = archive.base(which)
+        self.keyring = archive.keyring
+
+    def lay_out(self, borrowed):
+        """Makes the folders and the configuration anew: they hold nothing that is not known here."""
+        for folder in ("state/lists/partial", "cache/archives/partial", "etc/apt.conf.d", "etc/preferences.d",
+                       "etc/sources.list.d", "etc/trusted.gpg.d"):
+            (self.root / folder).mkdir(parents=True, exist_ok=True)
+        (self.root / "status").write_text("")
+        (self.root / "etc/sources.list").write_text(
+            f"deb [arch={self.arch} signed-by={self.keyring}] {self.base} {self.suite} main\n")
+        settings = [f'Dir::Etc "{self.root}/etc";', f'Dir::State "{self.root}/state";',
+                    f'Dir::State::status "{self.root}/status";', f'Dir::Cache "{self.root}/cache";',
+                    # Lists stay compressed, no binary caches: 10 MB a suite instead of 120.
+                    'Dir::Cache::pkgcache "";', 'Dir::Cache::srcpkgcache "";', 'Acquire::GzipIndexes "true";',
+                    'Acquire::Languages "none";', 'Acquire::http::Timeout "30";', 'Acquire::https::Timeout "30";',
+                    # The cache is the user's own; apt's user for downloads could not write there.
+                    'APT::Sandbox::User "root";', 'APT::Update::Error-Mode "any";', f'APT::Architecture "{self.arch}";',
+                    *borrowed]
+        if self.suite in MOVING_SUITES:
+            settings.append('Acquire::Check-Valid-Until "false";')
+        # Read before the host's apt.conf.d would be, and Dir::Etc then points away from that.
+        (self.root / "apt.conf").write_text("\n".join(settings) + "\n")
+
+    def environment(self):
+        return {**os.environ, "APT_CONFIG": str(self.root / "apt.conf"), "LC_ALL": "C"}
+
+    def update(self):
+        """Has apt fetch and check the index."""
+        ended = run(["apt-get", "update", "-q"], env=self.environment())
+        if ended.returncode:
+            raise KernelError(f"read the index of {self.suite}: {reason_of(ended.stderr)}")
+
+    def kernels(self):
+        """The kernels that the checked index lists."""
+        told = run(["apt-get", "indextargets", "--format", "$(FILENAME)", "Created-By: Packages"],
+                   env=self.environment()).stdout.splitlines()
+        packages = {}
+        for path in told:
+            text = run([APT_HELPER, "cat-file", path], env=self.environment()).stdout
+            for stanza in text.split("\n\n"):
+                if stanza.lstrip("\n").startswith("Package: linux-"):
+                    fields = dict(re.findall(r"^([A-Za-z0-9-]+): (.*)$", stanza, re.M))
+                    packages[fields["Package"], fields["Version"]] = fields
+        return kernels_of(packages, self.base, self.suite, self.arch)
+
+
+def reason_of(stderr):
+    """What apt says went wrong, in one line."""
+    lines = stderr.splitlines() or ["no reason given"]
+    errors = [line for line in lines if line.startswith("E: ")]
+    return (errors or lines)[0].removeprefix("E: ").strip()
+
+
+def kernels_of(packages, base, suite, arch):
+    """The Candidates among the packages of one index."""
+    # linux-image-6.1.0-57-rt-amd64 is a kernel, linux-image-rt-amd64 and linux-image-6.1-rt-amd64 name others,
+    # -unsigned and -dbg are not wanted.
+    pattern = re.compile(rf"linux-image-(\d\S*?-(?:(cloud|rt)-)?{re.escape(arch)})")
+    found = []
+    for (package, version), fields in packages.items():
+        match = pattern.fullmatch(package)
+        if not match or "linux-image-" in fields.get("Depends", ""):
+            continue
+        release, flavour = match[1], match[2] or "generic"
+        parts = [f"linux-{part}-{release}" for part in ("binary", "modules", "base")
+                 if f"linux-{part}-{release} " in fields.get("Depends", "")]
+        if parts:
+            binary = packages.get((parts[0], version))
+            debs = [deb_of(packages, part, version, binary, base, arch) for part in parts]
+        else:
+            debs = [deb_of(packages, package, version, fields, base, arch)]
+        if all(debs):
+            found.append(Candidate(release, flavour, version, suite, tuple(debs)))
+    return found
+
+
+def deb_of(packages, package, version, sibling, base, arch):
+    """The Deb of a package; one that the index has dropped lies in the pool, beside its sibling's source package."""
+    fields = packages.get((package, version))
+    if fields:
+        return Deb(package, f"{base}/{urllib.parse.quote(fields['Filename'])}", int(fields["Size"]), fields["SHA256"])
+    if sibling is None:
+        return None
+    pool = sibling["Filename"].rsplit("/", 2)[0]
+    file_name = f"{package}_{version.split(':', 1)[-1]}_{arch}.deb"
+    return Deb(package, f"{base}/{urllib.parse.quote(f'{pool}/linux/{file_name}')}", 0, None)
+
+
+def update_suites(archive, root, arch, progress):
+    """Fetches the index of each suite: {suite: Candidates}, and {suite: why not}."""
+    borrowed = borrowed_settings()
+    kernels, failures = {}, {}
+    for name, which in archive.suites:
+        progress("reading the archive's lists of kernels", 0, 0)
+        if archive.base(which) is None:
+            failures[name] = "the host's apt names no security mirror"
+            continue
+        suite = Suite(archive, name, which, pathlib.Path(root) / name, arch)
+        suite.lay_out(borrowed)
+        try:
+            suite.update()
+        except KernelError as problem:
+            failures[name] = str(problem)
+            continue
+        kernels[name] = suite.kernels()
+    return kernels, failures
+
+
+def download(suite, deb, folder, progress):
+    """Has apt fetch a package into `folder`, resuming where an earlier try ended; returns its path.
+
+    apt holds it against the SHA-256 of the index, and leaves what does not match out.
+    """
+    target = pathlib.Path(folder) / deb.file_name
+    if deb.size and target.exists() and target.stat().st_size >= deb.size:
+        # Whole, or damaged: apt decides by the hash, but it cannot resume at the end.
+        if hash_of(target) == deb.sha256:
+            return target
+        target.unlink()
+    command = ["setpriv", "--pdeathsig", "TERM", APT_HELPER, "download-file", deb.url, str(target)]
+    if deb.sha256:
+        command.append(f"SHA256:{deb.sha256}")
+    child = subprocess.Popen(command, env=suite.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE, text=True)
+    try:
+        stderr = watch(child, target, deb, progress)
+    finally:
+        if child.poll() is None:
+            child.terminate()
+            child.wait()
+        child.stderr.close()
+    if child.returncode:
+        if re.search(r"\b404\b|File not found|Not Found", stderr):
+            raise NotInArchive(f"download {deb.file_name}: the archive no longer holds it")
+        raise KernelError(f"download {deb.file_name}: {reason_of(stderr)}")
+    return target
+
+
+def watch(child, target, deb, progress):
+    """Waits for a download and tells how far it has come; returns what apt wrote to its standard error."""
+    while True:
+        try:
+            return child.communicate(timeout=DOWNLOAD_POLL_SECONDS)[1]
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(OSError):
+                progress(f"downloading {deb.package}", target.stat().st_size, deb.size)
+
+
+def hash_of(path):
+    import hashlib
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
