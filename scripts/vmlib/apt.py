@@ -50,6 +50,11 @@ class Deb(NamedTuple):
     sha256: str | None
 
     @property
+    def only_informs(self):
+        """Whether it holds the kernel's configuration and lists of modules, and nothing that runs."""
+        return self.package.startswith("linux-base-")
+
+    @property
     def file_name(self):
         return urllib.parse.unquote(self.url.rsplit("/", 1)[-1])
 
@@ -65,6 +70,11 @@ class Candidate(NamedTuple):
     @property
     def numbers(self):
         return names.upstream(self.version)
+
+    @property
+    def unverified_modules(self):
+        """Whether nothing signed vouches for the modules but the kernel's own key."""
+        return any(deb.sha256 is None and deb.package.startswith("linux-modules-") for deb in self.debs)
 
     @property
     def size(self):
@@ -203,13 +213,13 @@ def kernels_of(packages, base, suite, arch):
         release, flavour = match[1], match[2] or "generic"
         parts = [f"linux-{part}-{release}" for part in ("binary", "modules", "base")
                  if f"linux-{part}-{release} " in fields.get("Depends", "")]
-        if parts:
-            binary = packages.get((parts[0], version))
-            debs = [deb_of(packages, part, version, binary, base, arch) for part in parts]
-        else:
-            debs = [deb_of(packages, package, version, fields, base, arch)]
-        if all(debs):
-            found.append(Candidate(release, flavour, version, suite, tuple(debs)))
+        # Split by degrees: first one package, then (6.18) the configuration apart, then (6.19) everything.
+        if f"linux-binary-{release}" not in parts:
+            parts.insert(0, package)
+        first = packages.get((parts[0], version))
+        if first:
+            debs = tuple(deb_of(packages, part, version, first, base, arch) for part in parts)
+            found.append(Candidate(release, flavour, version, suite, debs))
     return found
 
 
@@ -218,8 +228,6 @@ def deb_of(packages, package, version, sibling, base, arch):
     fields = packages.get((package, version))
     if fields:
         return Deb(package, f"{base}/{urllib.parse.quote(fields['Filename'])}", int(fields["Size"]), fields["SHA256"])
-    if sibling is None:
-        return None
     pool = sibling["Filename"].rsplit("/", 2)[0]
     file_name = f"{package}_{version.split(':', 1)[-1]}_{arch}.deb"
     return Deb(package, f"{base}/{urllib.parse.quote(f'{pool}/linux/{file_name}')}", 0, None)

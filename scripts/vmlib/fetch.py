@@ -11,7 +11,7 @@ from . import apt, cache as cache_module, names, unpack
 from .cache import Damaged
 from .errors import KernelError, NotInArchive
 
-INDEX_FORMAT = 1
+INDEX_FORMAT = 2
 LOOK_UP_AGAIN_SECONDS = 24 * 3600
 # A mirror that could not be reached is not asked again for so long when there is an older index to go by.
 TRY_AGAIN_SECONDS = 600
@@ -153,7 +153,7 @@ def have(cache, candidate, progress):
             cache.seal(folder, {"release": candidate.release, "version": candidate.version,
                                 "numbers": candidate.numbers, "flavour": candidate.flavour,
                                 "suite": candidate.suite,
-                                "enforce_module_signatures": any(deb.sha256 is None for deb in candidate.debs)})
+                                "enforce_module_signatures": candidate.unverified_modules})
         for deb in debs:
             deb.unlink(missing_ok=True)
     return entry
@@ -164,9 +164,20 @@ def download_all(cache, candidate, progress):
     suite = private_apt(cache, candidate)
     unlisted = [deb.package for deb in candidate.debs if deb.sha256 is None]
     if unlisted:
-        progress(f"{' and '.join(unlisted)} left the index of {candidate.suite} and comes unverified from its pool; "
-                 "the kernel itself is verified and will load only modules that bear its own signature")
-    return [apt.download(suite, deb, cache.path("downloads"), progress) for deb in candidate.debs]
+        consequence = "the verified kernel will load only modules that bear its own signature"
+        if not candidate.unverified_modules:
+            consequence = "kernel and modules are verified"
+        progress(f"no longer in the index of {candidate.suite}, had unverified from its pool: {', '.join(unlisted)}; "
+                 f"{consequence}")
+    files = []
+    for deb in candidate.debs:
+        try:
+            files.append(apt.download(suite, deb, cache.path("downloads"), progress))
+        except NotInArchive as problem:
+            if not (deb.only_informs and deb.sha256 is None):
+                raise
+            progress(f"{problem}; {candidate.release} goes without its configuration file")
+    return files
 
 
 def private_apt(cache, candidate):

@@ -19,6 +19,7 @@ from .errors import KernelError
 __all__ = ["Kernel", "KernelError", "Row", "default_root", "listing", "prune", "resolve"]
 
 LOOK_UP_AGAIN_SECONDS = 24 * 3600
+POOL_NOTE = "modules from the archive's pool, checked by the kernel's own key"
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,10 @@ def resolve(spec, *, cache_dir, offline=False, update=False, progress):
     if offline:
         return newest_cached(cache, spec, wanted, progress)
     from .fetch import fetch
-    return from_cache(cache, fetch(cache, spec, wanted, update, progress), spec, progress)
+    kernel = from_cache(cache, fetch(cache, spec, wanted, update, progress), spec, progress)
+    if kernel is None:
+        raise KernelError(f"the kernel {spec} was had and is damaged already; is the disk of {cache.folder} sound?")
+    return kernel
 
 
 def from_cache(cache, entry, spec, progress):
@@ -128,7 +132,7 @@ def listing(cache_dir, *, offline=False, update=False, progress=lambda *_: None)
     cache = Cache(cache_dir)
     rows = {}
     for entry, manifest in cached_manifests(cache):
-        note = "modules checked by the kernel's key alone" if manifest["enforce_module_signatures"] else ""
+        note = POOL_NOTE if manifest["enforce_module_signatures"] else ""
         rows[entry] = Row(manifest["release"], manifest["release"], manifest["version"], manifest["flavour"],
                           manifest["suite"], True, cache.size(entry), note)
     from .fetch import entry_name, newest_of_each_series, read_index
@@ -139,10 +143,9 @@ def listing(cache_dir, *, offline=False, update=False, progress=lambda *_: None)
         if entry in rows:
             rows[entry] = replace(rows[entry], name=name)
         else:
-            unlisted = any(deb.sha256 is None for deb in candidate.debs)
-            note = "modules not in the index, from the archive's pool" if unlisted else ""
+            note = POOL_NOTE if candidate.unverified_modules else ""
             rows[entry] = Row(name, candidate.release, candidate.version, candidate.flavour, candidate.suite, False,
-                              0 if unlisted else candidate.size, note)
+                              0 if candidate.unverified_modules else candidate.size, note)
     return sorted(rows.values(), key=lambda row: (names.order(row.version), row.flavour))
 
 

@@ -76,11 +76,28 @@ def short(version, flavour):
 
 
 def unknown(spec, known):
-    """The error for a name that no kernel answers to; `known` are the names that would do."""
+    """The error for a name that no kernel answers to; `known` are the names of series that would do."""
     if not known:
         return KernelError(f"no kernel '{spec}': neither is anything else cached or listed; names are {FORMS}")
-    import difflib
-    known = sorted(known, key=lambda name: ([int(part) for part in re.findall(r"\d+", name)], name))
-    near = difflib.get_close_matches(spec, known, n=1, cutoff=0.5)
-    nearest = f"did you mean {near[0]}? " if near else ""
-    return KernelError(f"no kernel '{spec}'; {nearest}there are {', '.join(known)}, newest")
+    return KernelError(f"no kernel '{spec}'; the nearest is {nearest(spec, known)}; there are {series_of(known)}, newest")
+
+
+def series_of(known):
+    """The names in one list; flavours that go with every series are said once."""
+    known = sorted(known, key=lambda name: (numbers(name), name))
+    plain = [name for name in known if "-" not in name]
+    everywhere = [flavour for flavour in FLAVOURS[1:] if plain and all(f"{name}-{flavour}" in known for name in plain)]
+    rest = [name for name in known if "-" not in name or name.partition("-")[2] not in everywhere]
+    each = f" (each also -{' and -'.join(everywhere)})" if everywhere else ""
+    return ", ".join(rest) + each
+
+
+def nearest(spec, known):
+    """The name that is most like `spec`: by version where it has one, of the same flavour where there is one."""
+    match = re.match(r"\D*(\d+)(?:\.(\d+))?", spec)
+    if not match:
+        return "newest"
+    major, minor = int(match[1]), int(match[2] or 0)
+    flavour = next((word for word in ("-rt", "-cloud") if word in spec), "")
+    alike = [name for name in known if name.endswith(flavour) and (flavour or "-" not in name)] or known
+    return min(alike, key=lambda name: (abs(numbers(name)[0] - major), abs(numbers(name)[1] - minor), numbers(name)))
