@@ -79,7 +79,8 @@ def unknown(spec, known):
     """The error for a name that no kernel answers to; `known` are the names of series that would do."""
     if not known:
         return KernelError(f"no kernel '{spec}': neither is anything else cached or listed; names are {FORMS}")
-    return KernelError(f"no kernel '{spec}'; the nearest is {nearest(spec, known)}; there are {series_of(known)}, newest")
+    return KernelError(f"no kernel '{spec}'; the nearest is {nearest(spec, known)}; "
+                       f"there are {series_of(known)}, newest")
 
 
 def series_of(known):
