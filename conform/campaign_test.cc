@@ -77,7 +77,6 @@ TEST_P(BrokenRule, IsCaughtAndCutDownToSixOperations) {
   }
   ASSERT_TRUE(result.finding) << result;
   EXPECT_LE(result.finding->shrunk.script.ops.size(), 6u) << result << '\n' << result.finding->shrunk.script;
-  EXPECT_LT(result.seconds, 60) << result;
 }
 
 }  // namespace

@@ -37,6 +37,14 @@ constexpr std::uint64_t most_excess = 100'000;
 // Yields within one call after which it is said to spin for ever.
 constexpr std::uint64_t most_yields = 1'000'000;
 
+/// Wake-ups in a row that brought nothing, by what lay at the head when the consumer came back.
+struct IdleRounds {
+  std::uint64_t at_busy = 0;  ///< a BUSY record: it keeps whoever waits level-triggered awake
+  std::uint64_t at_else = 0;  ///< nothing that explains them
+
+  std::uint64_t all() const { return at_busy + at_else; }
+};
+
 class Session {
  public:
   Session(World& world, const SessionOptions& options)
@@ -150,7 +158,7 @@ class Session {
   bool slept_ = false;     // the wait returned at its deadline or later
   bool injected_ = false;  // a fault of the scenario's ended a wait within the call
   std::uint64_t waits_ = 0;
-  std::uint64_t idle_rounds_ = 0;
+  IdleRounds idle_rounds_;
   std::vector<std::uint64_t> idle_positions_;  // of the consumer, when the idle rounds began
 };
 
@@ -202,23 +210,25 @@ void Session::idle_round() {
   auto positions = views_.consumer_positions();
   if (positions != idle_positions_) {
     idle_positions_ = std::move(positions);
-    idle_rounds_ = 0;
+    idle_rounds_ = {};
   }
   const std::uint64_t limit = stepped_ ? idle_rounds_stepped : idle_rounds_free;
-  if (++idle_rounds_ < limit) return;
-  if (idle_rounds_ == limit) {
-    const bool busy = any_at_head(AtHead::busy);
+  // Each round by its own head: the record that kept it awake may be committed by the time of the last.
+  const bool busy = any_at_head(AtHead::busy);
+  const std::uint64_t rounds = ++(busy ? idle_rounds_.at_busy : idle_rounds_.at_else);
+  if (rounds == limit) {
     if (busy && (consumer_.claims & RINGSIDE_CLAIM_SLEEPS_ON_BUSY) == 0) {
       judge_.note("a BUSY record at the head keeps it awake: every wait returns at once until the commit (case Q2)");
     } else {
       accuse(DefectKind::busy_spin, 0,
-             fmt::format("{} waits in a row returned ready with nothing to deliver{}", idle_rounds_,
+             fmt::format("{} waits in a row returned ready with nothing to deliver{}", rounds,
                          busy ? " while a BUSY record lay at the head" : ""));
     }
   }
+  if (idle_rounds_.all() < limit) return;
   // In free drive, producers that find the ring full for as long wait for this consumer, and would for ever.
   const bool moved = stepped_ && pace_.advance();
-  if (!moved && idle_rounds_ >= 2 * limit) over_ = true;
+  if (!moved && idle_rounds_.all() >= 2 * limit) over_ = true;
 }
 
 /// Ends a session whose consumer does not come back from its call.
@@ -482,7 +492,7 @@ int Session::wait() {
   enter("wait");
   const int result = consumer_.wait(state_, scenario_.consumer.timeout_ns);
   leave();
-  if (delivered_ > 0) idle_rounds_ = 0;
+  if (delivered_ > 0) idle_rounds_ = {};
   if (over()) return result;
   if (result == RINGSIDE_WAIT_TIMEOUT) {
     after_timeout(deadline);
@@ -534,7 +544,7 @@ void Session::release_down_to(std::size_t keep) {
 void Session::read_until_over() {
   while (!over()) {
     const std::int64_t count = drain();
-    if (count > 0) idle_rounds_ = 0;
+    if (count > 0) idle_rounds_ = {};
     release_down_to(count > 0 ? scenario_.consumer.hold_views : 0);
     if (count != 0) continue;
     pace_.turn();

@@ -43,7 +43,7 @@ def main():
         build(ROOT / "cmake/install_test", program, prefix, f"-DCMAKE_CXX_COMPILER={options.cxx_compiler}")
         run(program / "uses_ringside", plugin / "libminimal.so")
         run(prefix / "bin/ringside", "check", "--world", "model", "--ring", "ringbuf",
-            "--consumer", "minimal", "--plugin", plugin / "libminimal.so")
+            "--consumer", "minimal", "--plugin", plugin / "libminimal.so", "--seed", "1")
 
 
 if __name__ == "__main__":
