@@ -57,8 +57,8 @@ function(ringside_test name)
   # The names of parameterised tests are those their generator gives, never a value with a pointer in it.
   gtest_discover_tests(${name} TEST_LIST ${name}_tests NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT ${arg_TIMEOUT})
-  # gtest_discover_tests cannot carry a list as a property's value: a file that ctest reads next sets the labels. And the
-  # seed of RapidCheck's properties, unless the caller has one: a run of the tests must not hang on the day's luck.
+  # gtest_discover_tests cannot carry a list as a property's value: a file that ctest reads next sets the labels. And
+  # the seed of RapidCheck's properties, unless the caller has one: a run of the tests must not hang on the day's luck.
   set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake)
   file(CONFIGURE OUTPUT ${labels_file} CONTENT
     [[
