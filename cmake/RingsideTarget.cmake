@@ -32,6 +32,9 @@ function(ringside_library name)
   set_target_properties(ringside_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
 endfunction()
 
+# What ctest puts before the programs of our tests: it decides, when they run, whether here or in a VM.
+set(ringside_test_launcher ${PROJECT_SOURCE_DIR}/scripts/in_vm)
+
 # ringside_test(NAME SOURCES file... [LINK target...] [LABELS label...] [TIMEOUT seconds])
 # One GoogleTest program; each of its tests is a test of ctest. Labels: unit, props, kernel (needs privilege), tidy.
 # The tests are listed when ctest starts, not when the program is linked: a few milliseconds a program, and a program
@@ -53,17 +56,28 @@ function(ringside_test name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ringside_options ${arg_LINK} rapidcheck GTest::gtest_main)
+  # CMake 3.29 has a property for it; before, the emulator of a cross build is put before the tests of any build.
+  if(CMAKE_VERSION VERSION_LESS 3.29)
+    set_target_properties(${name} PROPERTIES CROSSCOMPILING_EMULATOR ${ringside_test_launcher})
+  else()
+    set_target_properties(${name} PROPERTIES TEST_LAUNCHER ${ringside_test_launcher})
+  endif()
   include(GoogleTest)
   # The names of parameterised tests are those their generator gives, never a value with a pointer in it.
   gtest_discover_tests(${name} TEST_LIST ${name}_tests NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT ${arg_TIMEOUT})
-  # gtest_discover_tests cannot carry a list as a property's value: a file that ctest reads next sets the labels. And
-  # the seed of RapidCheck's properties, unless the caller has one: a run of the tests must not hang on the day's luck.
+  # gtest_discover_tests cannot carry a list as a property's value: a file that ctest reads next sets the labels. There,
+  # too, is what depends on the caller: an emulated machine is slow; and RapidCheck's properties have one seed, unless
+  # the caller has another, so that no run of the tests hangs on the day's luck.
   set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake)
   file(CONFIGURE OUTPUT ${labels_file} CONTENT
     [[
 if(@name@_tests)
   set_tests_properties(${@name@_tests} PROPERTIES LABELS "@arg_LABELS@")
+  if(DEFINED ENV{RINGSIDE_VM_KERNEL})
+    math(EXPR limit "10 * @arg_TIMEOUT@")
+    set_tests_properties(${@name@_tests} PROPERTIES TIMEOUT ${limit})
+  endif()
   if(NOT DEFINED ENV{RC_PARAMS})
     set_tests_properties(${@name@_tests} PROPERTIES ENVIRONMENT "RC_PARAMS=seed=20261130")
   endif()

@@ -47,8 +47,8 @@ class RunnerTest(unittest.TestCase):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
         self.root = pathlib.Path(scratch.name)
-        for name in ("scripts/lib.sh", "scripts/test", "scripts/summary", "scripts/kernel_ready", ".ci/run",
-                     "CMakePresets.json"):
+        for name in ("scripts/lib.sh", "scripts/in_vm", "scripts/test", "scripts/summary", "scripts/kernel_ready",
+                     ".ci/run", "CMakePresets.json"):
             (self.root / name).parent.mkdir(exist_ok=True)
             shutil.copy(ROOT / name, self.root / name)
         # What is installed is not this test's question.
