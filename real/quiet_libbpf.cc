@@ -46,9 +46,15 @@ QuietLibbpf::QuietLibbpf() : lock_(mutex()) {
 QuietLibbpf::~QuietLibbpf() { libbpf_set_print(print_before); }
 
 tl::unexpected<ring::Error> load_error(std::string_view what, int code, std::string_view needs_kernel) {
-  std::string remedy = code == EPERM || code == EACCES
-                           ? "run as root or with CAP_BPF and CAP_PERFMON"
-                           : fmt::format("needs kernel {}; `ringside doctor` tells more", needs_kernel);
+  std::string remedy;
+  if (code == EPERM) {
+    remedy = "run as root or with CAP_BPF and CAP_PERFMON";
+  } else if (code == EACCES) {
+    // bpf(2) refuses those who lack a privilege with EPERM; this is its verifier.
+    remedy = fmt::format("the verifier of this kernel refused them; they are known to load on kernel {}", needs_kernel);
+  } else {
+    remedy = fmt::format("needs kernel {}; `ringside doctor` tells more", needs_kernel);
+  }
   if (!libbpf_said.empty()) remedy += fmt::format(" (libbpf: {})", libbpf_said);
   return ring::errno_error(fmt::format("load BPF programs of {}", what), code, std::move(remedy));
 }
