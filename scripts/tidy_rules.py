@@ -37,6 +37,8 @@ MAY_INCLUDE = {
     # Programs of somebody else's tree, as far as the build is concerned: they see what is installed.
     "cmake": {"ring"},
     "docs": {"ring"},
+    # What runs in a VM before anything of ours does.
+    "scripts": set(),
 }
 # Single headers that a folder may include although the folder they lie in is closed to it.
 MAY_ALSO_INCLUDE = {"bpf": {"ring/record_format.h"}}
@@ -170,7 +172,8 @@ def mentioned(tree, file):
     names = {file.name}
     if file.language in ("python", "cmake"):
         names.add(stem)
-    pattern = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, names))})(?![\w-])")
+    pattern = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, names))})(?![\w-])"
+                         rf"|^(?:from|import) [\w.]*\.{re.escape(stem)}\b", re.M)
     # A script without a suffix has a name like any word: it must be named with its folder.
     if "." not in file.name:
         pattern = re.compile(rf"{re.escape(file.path)}(?![\w-])")

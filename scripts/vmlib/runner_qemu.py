@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""QEMU and virtiofsd as processes: their command lines, how they are started, how they end with the runner."""
+
+import os
+import shutil
+import signal
+import socket
+
+from vmlib.runner_console import Console
+from vmlib.runner_faults import Fault
+
+QEMU = "qemu-system-x86_64"
+# What a guest leaves out so that it boots in a third of the time; docs/vm.md says what each is for.
+KERNEL_ARGUMENTS = ("console=ttyS0 quiet panic=-1 oops=panic reboot=t mitigations=off nokaslr tsc=reliable "
+                    "no_timer_check random.trust_cpu=on cryptomgr.notests noresume rcupdate.rcu_expedited=1 "
+                    "cpu0_hotplug")
+# Virtio-mmio places for writable shares in every guest, so that guests with and without them share a snapshot.
+SHARE_SLOTS = 4
+
+
+def program(name, places=()):
+    """The path of an installed program. Throws Fault."""
+    path = shutil.which(name) or next((place for place in places if os.access(place, os.X_OK)), None)
+    if not path:
+        raise Fault("setup", f"{name} is not installed; run scripts/setup --vm")
+    return path
+
+
+class Machine:
+    """What is booted: two machines that are equal in `identity()` can use one snapshot."""
+
+    def __init__(self, vmlinux, initrd, file_system, options, accel, arguments):
+        self.vmlinux = vmlinux
+        self.initrd = initrd
+        self.file_system = file_system
+        self.smp = options.smp
+        self.memory_mib = options.memory_mib
+        self.accel = accel
+        self.shares = list(options.rw)
+        self.arguments = " ".join(filter(None, (KERNEL_ARGUMENTS, arguments, options.append)))
+        # Rounded up, so that there are few machines to make snapshots of.
+        self.slots = -(-max(len(self.shares), 1) // SHARE_SLOTS) * SHARE_SLOTS
+
+    def identity(self):
+        return [self.file_system, self.smp, self.memory_mib, self.accel, self.slots, self.arguments]
+
+
+def escaped(value):
+    """A value within an option of QEMU, where a comma parts properties."""
+    return str(value).replace(",", ",,")
+
+
+def share_arguments(machine, empty_directory):
+    """Devices for the host's root and the shares by 9p. A slot without a share shows an empty directory, read-only."""
+    arguments = []
+    for number in range(machine.slots + 1):
+        tag = "root" if number == 0 else f"share{number - 1}"
+        writable = 0 < number <= len(machine.shares)
+        path = "/" if number == 0 else machine.shares[number - 1] if writable else empty_directory
+        # As root a file gets the owner that the guest gives it; others cannot give files away.
+        model = "passthrough" if os.geteuid() == 0 else "none"
+        arguments += ["-fsdev", f"local,id={tag},path={escaped(path)},security_model={model},multidevs=remap,"
+                                f"readonly={'off' if writable else 'on'}",
+                      "-device", f"virtio-9p-device,fsdev={tag},mount_tag={tag}"]
+    return arguments
+
+
+def qemu_arguments(machine, memory, shares, sockets):
+    """The command line but for what is restored or debugged. `memory` is the backend without its id and size."""
+    stream, console, monitor = (socket.fileno() for socket in sockets)
+    cpu = {"kvm": "host", "tcg": "max,vendor=GenuineIntel,-smap,-smep"}[machine.accel]
+    accel = {"kvm": "kvm", "tcg": "tcg,thread=multi"}[machine.accel]
+    return [program(QEMU), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+            "-machine", "microvm,memory-backend=ram", "-accel", accel, "-cpu", cpu, "-smp", str(machine.smp),
+            "-m", f"{machine.memory_mib}M", "-object", f"{memory},id=ram,size={machine.memory_mib}M",
+            "-kernel", machine.vmlinux, "-initrd", machine.initrd, "-append", machine.arguments,
+            "-chardev", f"socket,id=console,fd={console}", "-serial", "chardev:console",
+            "-chardev", f"socket,id=monitor,fd={monitor}", "-mon", "chardev=monitor,mode=control",
+            "-chardev", f"socket,id=stream,fd={stream}",
+            "-device", "virtio-serial-device", "-device", "virtserialport,chardev=stream,nr=1",
+            *shares]
+
+
+def spawn(arguments, descriptors, errors):
+    """Starts a program that dies with the runner; it sees these descriptors under their own numbers."""
+    for descriptor in descriptors:
+        os.set_inheritable(descriptor, True)
+    command = [program("setpriv"), "--pdeathsig", "KILL", "--", *arguments]
+    actions = [(os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0), (os.POSIX_SPAWN_DUP2, errors, 1),
+               (os.POSIX_SPAWN_DUP2, errors, 2)]
+    # A group of its own: what a terminal sends to the runner's group is the runner's to act upon.
+    return os.posix_spawn(command[0], command, os.environ, file_actions=actions, setpgroup=0,
+                          setsigdef=[signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+
+
+class Guest:
+    """A running QEMU, what serves it, and its three sockets: stream, serial console, monitor."""
+
+    def __init__(self, machine, memory, empty_directory, more=()):
+        self.console = Console()
+        self.helpers = []
+        self.pid = None
+        self.ended = None  # pidfd of QEMU
+        self.status = None
+        self.errors = os.memfd_create("errors")
+        pairs = [socket.socketpair() for _ in range(3)]
+        self.stream, self.serial, self.monitor = (ours for ours, _ in pairs)
+        sockets = [theirs for _, theirs in pairs]
+        try:
+            if machine.file_system == "9p":
+                shares = share_arguments(machine, empty_directory)
+            else:
+                from vmlib import runner_virtiofs
+                memory = "memory-backend-memfd,share=on"  # virtiofsd reads and writes the guest's memory itself
+                shares, clients, self.helpers = runner_virtiofs.attach(machine, self.errors)
+                sockets += clients
+            arguments = qemu_arguments(machine, memory, shares, sockets[:3]) + list(more)
+            self.pid = spawn(arguments, [theirs.fileno() for theirs in sockets], self.errors)
+            self.ended = os.pidfd_open(self.pid)
+        except BaseException:
+            self.end()
+            raise
+        finally:
+            for theirs in sockets:
+                theirs.close()
+        self.stream.setblocking(False)
+        self.serial.setblocking(False)
+
+    def end(self):
+        """Ends QEMU and what serves it, at once, and waits until they are gone."""
+        for pid in [self.pid if self.status is None else None, *self.helpers]:
+            if pid is not None:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                    os.waitpid(pid, 0)
+                except (ProcessLookupError, ChildProcessError):
+                    pass
+        self.pid, self.helpers = None, []
+        for ours in (self.stream, self.serial, self.monitor):
+            ours.close()
+
+    def collect(self):
+        """QEMU's wait status, once it ended."""
+        if self.status is None:
+            _, self.status = os.waitpid(self.pid, 0)
+        return self.status
+
+    def complaint(self):
+        """The first line that QEMU wrote, or None."""
+        size = os.lseek(self.errors, 0, os.SEEK_END)
+        lines = os.pread(self.errors, min(size, 65536), 0).decode("utf-8", "replace").splitlines()
+        return next((line.strip() for line in lines if line.strip()), None)
