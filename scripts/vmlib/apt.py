@@ -91,6 +91,26 @@ def run(command, **more):
                           text=True, check=False, **more)
 
 
+def start(command, environment):
+    """Starts a program that dies with this one; what it writes to its standard error can be read."""
+    return subprocess.Popen(["setpriv", "--pdeathsig", "TERM", *command], env=environment, stdin=subprocess.DEVNULL,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+@contextlib.contextmanager
+def ended(children):
+    """Ends the children that still run when the block is left early."""
+    try:
+        yield
+    finally:
+        for child in children:
+            if child.poll() is None:
+                child.terminate()
+        for child in children:
+            child.wait()
+            child.stderr.close()
+
+
 def architecture():
     return run(["dpkg", "--print-architecture"]).stdout.strip()
 
@@ -113,15 +133,15 @@ def find_archive():
 
 def mirrors_of_host():
     """The addresses of the Debian archive and of its security archive that the host's own apt uses."""
-    told = run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE)", "Created-By: Packages"]).stdout
-    known = {suite for suite, _ in SUITES} | {"oldstable", "stable", "testing", "unstable", "buster"}
+    # Prints what an update would fetch and fetches nothing; unlike other listings it needs no earlier update.
+    told = run(["apt-get", "update", "--print-uris"]).stdout
+    known = {suite for suite, _ in SUITES} | {"oldstable", "stable", "testing", "unstable"}
     main = security = None
-    for line in told.splitlines():
-        uri, _, release = line.partition(" ")
-        if release in known and not release.endswith("-security"):
-            main = main or uri.rstrip("/")
-        elif release.removesuffix("-security") in known:
-            security = security or uri.rstrip("/")
+    for uri, suite in re.findall(r"^'(.+?)/dists/(\S+)/InRelease'", told, re.M):
+        if suite.endswith("-security") and suite.removesuffix("-security") in known:
+            security = security or uri
+        elif suite in known:
+            main = main or uri
     if main is None:
         raise KernelError("the host's apt names no Debian mirror to have kernels from; "
                           "name one in RINGSIDE_DEBIAN_MIRROR (an http address)")
@@ -161,7 +181,8 @@ class Suite:
                     f'Dir::State::status "{self.root}/status";', f'Dir::Cache "{self.root}/cache";',
                     # Lists stay compressed, no binary caches: 10 MB a suite instead of 120.
                     'Dir::Cache::pkgcache "";', 'Dir::Cache::srcpkgcache "";', 'Acquire::GzipIndexes "true";',
-                    'Acquire::Languages "none";', 'Acquire::http::Timeout "30";', 'Acquire::https::Timeout "30";',
+                    'Acquire::Languages "none";', 'Acquire::Retries "1";',
+                    'Acquire::http::Timeout "30";', 'Acquire::https::Timeout "30";',
                     # The cache is the user's own; apt's user for downloads could not write there.
                     'APT::Sandbox::User "root";', 'APT::Update::Error-Mode "any";', f'APT::Architecture "{self.arch}";',
                     *borrowed]
@@ -173,11 +194,9 @@ class Suite:
     def environment(self):
         return {**os.environ, "APT_CONFIG": str(self.root / "apt.conf"), "LC_ALL": "C"}
 
-    def update(self):
-        """Has apt fetch and check the index."""
-        ended = run(["apt-get", "update", "-q"], env=self.environment())
-        if ended.returncode:
-            raise KernelError(f"read the index of {self.suite}: {reason_of(ended.stderr)}")
+    def start_update(self):
+        """Has apt fetch and check the index; a process to be waited for."""
+        return start(["apt-get", "update", "-q"], self.environment())
 
     def kernels(self):
         """The kernels that the checked index lists."""
@@ -196,8 +215,10 @@ class Suite:
 def reason_of(stderr):
     """What apt says went wrong, in one line."""
     lines = stderr.splitlines() or ["no reason given"]
+    # That an index is not signed is an error, by whom it is signed instead only a warning.
+    signatures = [line for line in lines if "GPG error" in line]
     errors = [line for line in lines if line.startswith("E: ")]
-    return (errors or lines)[0].removeprefix("E: ").strip()
+    return re.sub("^[EW]: ", "", (signatures or errors or lines)[0]).strip()
 
 
 def kernels_of(packages, base, suite, arch):
@@ -234,22 +255,24 @@ def deb_of(packages, package, version, sibling, base, arch):
 
 
 def update_suites(archive, root, arch, progress):
-    """Fetches the index of each suite: {suite: Candidates}, and {suite: why not}."""
+    """Fetches the index of each suite, all at once: {suite: Candidates}, and {suite: why not}."""
     borrowed = borrowed_settings()
-    kernels, failures = {}, {}
-    for name, which in archive.suites:
-        progress("reading the archive's lists of kernels", 0, 0)
-        if archive.base(which) is None:
-            failures[name] = "the host's apt names no security mirror"
-            continue
-        suite = Suite(archive, name, which, pathlib.Path(root) / name, arch)
+    failures = {name: "the host's apt names no security mirror" for name, which in archive.suites
+                if archive.base(which) is None}
+    suites = [Suite(archive, name, which, pathlib.Path(root) / name, arch) for name, which in archive.suites
+              if name not in failures]
+    for suite in suites:
         suite.lay_out(borrowed)
-        try:
-            suite.update()
-        except KernelError as problem:
-            failures[name] = str(problem)
-            continue
-        kernels[name] = suite.kernels()
+    progress("reading the archive's lists of kernels", 0, 0)
+    updates = [suite.start_update() for suite in suites]
+    kernels = {}
+    with ended(updates):
+        for suite, update in zip(suites, updates):
+            stderr = update.communicate()[1]
+            if update.returncode:
+                failures[suite.suite] = f"read the index of {suite.suite}: {reason_of(stderr)}"
+            else:
+                kernels[suite.suite] = suite.kernels()
     return kernels, failures
 
 
@@ -264,18 +287,12 @@ def download(suite, deb, folder, progress):
         if hash_of(target) == deb.sha256:
             return target
         target.unlink()
-    command = ["setpriv", "--pdeathsig", "TERM", APT_HELPER, "download-file", deb.url, str(target)]
+    command = [APT_HELPER, "download-file", deb.url, str(target)]
     if deb.sha256:
         command.append(f"SHA256:{deb.sha256}")
-    child = subprocess.Popen(command, env=suite.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                             stderr=subprocess.PIPE, text=True)
-    try:
+    child = start(command, suite.environment())
+    with ended([child]):
         stderr = watch(child, target, deb, progress)
-    finally:
-        if child.poll() is None:
-            child.terminate()
-            child.wait()
-        child.stderr.close()
     if child.returncode:
         if re.search(r"\b404\b|File not found|Not Found", stderr):
             raise NotInArchive(f"download {deb.file_name}: the archive no longer holds it")

@@ -160,7 +160,7 @@ class Cache:
             remove(work)
 
     def seal(self, entry, facts):
-        """Writes the manifest of a finished entry and pushes it to the disk; returns the digest of its content."""
+        """Writes the manifest of a finished entry; returns the digest of its content."""
         files = {}
         for folder, _, names in os.walk(entry):
             for name in names:
@@ -168,7 +168,6 @@ class Cache:
                 files[os.path.relpath(path, entry)] = [os.stat(path).st_size, hash_file(path)]
         files = dict(sorted(files.items()))
         digest = content_digest(files)
-        os.sync()
         write_json(os.path.join(entry, "manifest.json"),
                    {"format": MANIFEST_FORMAT, **facts, "digest": digest, "files": files})
         stamps = {}

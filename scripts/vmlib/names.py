@@ -99,6 +99,6 @@ def nearest(spec, known):
     if not match:
         return "newest"
     major, minor = int(match[1]), int(match[2] or 0)
-    flavour = next((word for word in ("-rt", "-cloud") if word in spec), "")
+    flavour = next((f"-{word}" for word in FLAVOURS[1:] if f"-{word[0]}" in spec), "")
     alike = [name for name in known if name.endswith(flavour) and (flavour or "-" not in name)] or known
     return min(alike, key=lambda name: (abs(numbers(name)[0] - major), abs(numbers(name)[1] - minor), numbers(name)))

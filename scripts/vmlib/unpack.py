@@ -68,17 +68,23 @@ def decompress(payload, path):
         return guarded(lambda: zlib.decompressobj(wbits=31).decompress(payload), path)
     if payload[:4] == b"\x7fELF":
         return payload
-    if payload[:6] == b"\xfd7zXZ\0" or payload[:3] == b"\x5d\0\0":
+    packed, size = payload[:-4], int.from_bytes(payload[-4:], "little")
+    if packed[:6] == b"\xfd7zXZ\0" or packed[:3] == b"\x5d\0\0":
         import lzma
-        return guarded(lambda: lzma.LZMADecompressor().decompress(payload), path)
-    if payload[:3] == b"BZh":
+        kernel = guarded(lambda: lzma.LZMADecompressor().decompress(packed), path)
+    elif packed[:3] == b"BZh":
         import bz2
-        return guarded(lambda: bz2.BZ2Decompressor().decompress(payload), path)
-    for magic, command in ((b"\x28\xb5\x2f\xfd", "zstd"), (b"\x02\x21\x4c\x18", "lz4")):
-        if payload.startswith(magic):
-            return by_command([command, "-dcq"], payload[:-4], path)
-    raise KernelError(f"unpack {path}: its payload is packed in no way known here (it begins {payload[:4].hex()}); "
-                      "known are gzip, xz, lzma, bzip2, zstd, lz4")
+        kernel = guarded(lambda: bz2.BZ2Decompressor().decompress(packed), path)
+    elif packed.startswith(b"\x28\xb5\x2f\xfd"):
+        kernel = by_command(["zstd", "-dcq"], packed, path)
+    elif packed.startswith(b"\x02\x21\x4c\x18"):
+        kernel = by_command(["lz4", "-dcq"], packed, path)
+    else:
+        raise KernelError(f"unpack {path}: its payload is packed in no way known here (it begins {packed[:4].hex()}); "
+                          "known are gzip, xz, lzma, bzip2, zstd, lz4")
+    if len(kernel) != size:
+        raise KernelError(f"unpack {path}: {len(kernel)} bytes come out of it instead of {size}; it is damaged")
+    return kernel
 
 
 def guarded(decompressor, path):
