@@ -584,6 +584,13 @@ class ListingTest(ArchiveTest):
         self.resolve("6.1.9")
         self.assertEqual(self.rows(), [(f"6.1.9-{fixture.ARCHITECTURE}", True), ("6.1", False)])
 
+    def test_a_name_is_shown_at_the_kernel_that_it_was_resolved_to(self):
+        self.fill("6.1.9-amd64", "6.1.10-amd64")
+        self.archive.file_of("linux-image-6.1.10-" + fixture.ARCHITECTURE).unlink()
+        self.resolve("6.1")
+        kernels.listing(self.cache, update=True)  # forgets that 6.1.10 is gone
+        self.assertEqual(self.rows(), [("6.1", True), (f"6.1.10-{fixture.ARCHITECTURE}", False)])
+
     def test_offline_it_names_what_is_cached(self):
         self.fill()
         self.resolve("6.1")

@@ -62,11 +62,10 @@ def resolve(spec, *, cache_dir, offline=False, update=False, progress):
     wanted = names.parse(spec)
     cache = Cache(cache_dir)
     if wanted and not update:
-        known = cache.remembered(spec)
-        if known and (offline or time.time() - known[1] < LOOK_UP_AGAIN_SECONDS):
-            kernel = from_cache(cache, known[0], spec, progress)
-            if kernel:
-                return kernel
+        entry = looked_up(cache, spec, offline)
+        kernel = entry and from_cache(cache, entry, spec, progress)
+        if kernel:
+            return kernel
     if offline:
         return newest_cached(cache, spec, wanted, progress)
     from .fetch import fetch
@@ -129,24 +128,32 @@ def newest_cached(cache, spec, wanted, progress):
 
 def listing(cache_dir, *, offline=False, update=False, progress=lambda *_: None):
     """What is cached, and the newest of each series and flavour that can be had: Rows, the oldest version first."""
-    cache = Cache(cache_dir)
-    rows = {}
-    for entry, manifest in cached_manifests(cache):
-        note = POOL_NOTE if manifest["enforce_module_signatures"] else ""
-        rows[entry] = Row(manifest["release"], manifest["release"], manifest["version"], manifest["flavour"],
-                          manifest["suite"], True, cache.size(entry), note)
     from .fetch import entry_name, newest_of_each_series, read_index
-    index = read_index(cache, offline, update, progress)
-    for candidate in newest_of_each_series(index):
+    cache = Cache(cache_dir)
+    rows = {entry: cached_row(cache, entry, manifest) for entry, manifest in cached_manifests(cache)}
+    for candidate in newest_of_each_series(read_index(cache, offline, update, progress)):
         name = names.short(candidate.numbers, candidate.flavour)
-        entry = entry_name(candidate)
-        if entry in rows:
-            rows[entry] = replace(rows[entry], name=name)
-        else:
+        known = looked_up(cache, name)
+        named = known if known in rows else entry_name(candidate)
+        if entry_name(candidate) not in rows:
             note = POOL_NOTE if candidate.unverified_modules else ""
-            rows[entry] = Row(name, candidate.release, candidate.version, candidate.flavour, candidate.suite, False,
-                              0 if candidate.unverified_modules else candidate.size, note)
+            size = 0 if candidate.unverified_modules else candidate.size
+            rows[entry_name(candidate)] = Row(candidate.release, candidate.release, candidate.version,
+                                              candidate.flavour, candidate.suite, False, size, note)
+        rows[named] = replace(rows[named], name=name)
     return sorted(rows.values(), key=lambda row: (names.order(row.version), row.flavour))
+
+
+def cached_row(cache, entry, manifest):
+    note = POOL_NOTE if manifest["enforce_module_signatures"] else ""
+    return Row(manifest["release"], manifest["release"], manifest["version"], manifest["flavour"], manifest["suite"],
+               True, cache.size(entry), note)
+
+
+def looked_up(cache, name, however_long_ago=False):
+    """The entry that a name stands for by its last look-up; None when that is a day old, or never was."""
+    known = cache.remembered(name)
+    return known[0] if known and (however_long_ago or time.time() - known[1] < LOOK_UP_AGAIN_SECONDS) else None
 
 
 def prune(cache_dir, keep):
