@@ -8,7 +8,9 @@ import bz2
 import gzip
 import hashlib
 import http.server
+import json
 import lzma
+import os
 import pathlib
 import re
 import select
@@ -16,8 +18,15 @@ import shutil
 import socket
 import struct
 import subprocess
+import sys
+import tempfile
 import threading
+import unittest
 import urllib.parse
+from unittest import mock
+
+from vmlib import kernels
+from vmlib.errors import KernelError
 
 ARCHITECTURE = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True,
                               check=True).stdout.strip()
@@ -31,6 +40,17 @@ MODULE_SOURCES = {
 }
 
 
+ELF_BYTES = 64_000
+SCRIPTS = pathlib.Path(__file__).resolve().parent
+# What a process of its own does in the tests that kill one, or run two: a name in, one line out.
+RESOLVE = """
+import sys
+from vmlib import kernels
+print(kernels.resolve(sys.argv[1], cache_dir=kernels.default_root(), progress=lambda text, *bytes_:
+      bytes_ or print(text, file=sys.stderr, flush=True)).release)
+"""
+
+
 def run(*command, **more):
     return subprocess.run(command, check=True, capture_output=True, **more)
 
@@ -40,7 +60,7 @@ def by_program(*command):
 
 
 PACKINGS = {
-    "gzip": gzip.compress,
+    "gzip": lambda data: gzip.compress(data, 1),
     "xz": lambda data: lzma.compress(data) + struct.pack("<I", len(data)),
     "lzma": lambda data: lzma.compress(data, lzma.FORMAT_ALONE) + struct.pack("<I", len(data)),
     "bzip2": lambda data: bz2.compress(data) + struct.pack("<I", len(data)),
@@ -50,13 +70,13 @@ PACKINGS = {
 }
 
 
-def elf_kernel(release, size=200_000):
+def elf_kernel(release, size=ELF_BYTES):
     """What passes for an ELF kernel: it says its release, and does not compress away."""
     filling = b"".join(hashlib.sha256(f"{release} {count}".encode()).digest() for count in range(size // 32))
     return b"\x7fELF" + b"\0" * 12 + f"Linux version {release} (nobody@nowhere) #1\n".encode() + b"\0" + filling
 
 
-def bzimage(release, kernel=None, packing="xz"):
+def bzimage(release, kernel=None, packing="gzip"):
     """A bzImage with nothing in it but its setup header and its payload."""
     payload = PACKINGS[packing](elf_kernel(release) if kernel is None else kernel)
     setup = bytearray(5 * 512)
@@ -98,28 +118,29 @@ def end_agent(home):
 
 
 class Archive:
-    """Suites with kernels, as files under `root`."""
+    """Suites with kernels, as files under `root`. publish() what was added."""
+
+    built = {}  # package files by what is in them: many tests have the same ones
 
     def __init__(self, root, key, modules):
         self.root, self.key, self.modules = root, key, modules
         self.suites = {}
 
-    def add(self, suite, release, version, *, split=False, list_modules=True, merged_usr=False, packing="xz"):
+    def add(self, suite, release, version, *, split=False, list_modules=True, merged_usr=False):
         """Puts one kernel into a suite; `split` in three packages, of which the index may leave the modules out."""
-        trees = self._trees(release, split, merged_usr, packing)
+        trees = self._trees(release, split, merged_usr)
         parts = [f"linux-{part}-{release}" for part in ("binary", "modules", "base")] if split else []
         depends = ", ".join(f"{part} (= {version})" for part in parts)
         for package, tree in trees.items():
             deb = self._build(package, version, depends if package.startswith("linux-image-") else "", tree)
             if list_modules or not package.startswith("linux-modules-"):
                 self.suites.setdefault(suite, []).append(deb)
-        self.publish(suite)
 
-    def _trees(self, release, split, merged_usr, packing):
+    def _trees(self, release, split, merged_usr):
         """{package: {path: content}}."""
         folder = f"{'usr/' if split or merged_usr else ''}lib/modules/{release}"
         vmlinuz = f"{folder}/vmlinuz" if merged_usr else f"boot/vmlinuz-{release}"
-        image = {vmlinuz: bzimage(release, packing=packing)}
+        image = {vmlinuz: bzimage(release)}
         modules = {f"{folder}/{place}": file.read_bytes() for place, file in self.modules.items()}
         base = {f"boot/config-{release}": b"CONFIG_BPF=y\n", f"{folder}/modules.order": b"",
                 f"{folder}/modules.builtin": b"kernel/net/9p/9pnet.ko\n",
@@ -131,25 +152,36 @@ class Archive:
 
     def _build(self, package, version, depends, tree):
         """Builds a package into the pool; returns its stanza for the index."""
+        fields = {"Package": package, "Version": version, "Architecture": ARCHITECTURE,
+                  "Maintainer": "Nobody <nobody@nowhere>", **({"Depends": depends} if depends else {}),
+                  "Description": "a made-up kernel"}
+        control = "".join(f"{name}: {value}\n" for name, value in fields.items())
+        content = (control, *sorted(tree.items()))
+        if content not in self.built:
+            self.built[content] = self._deb(control, tree)
+        data = self.built[content]
+        # Where Debian has them: what was signed lies apart from what the kernel's own source package made.
+        source = "linux" if package.startswith(("linux-modules-", "linux-base-")) else "linux-signed"
+        file = self.root / f"pool/main/l/{source}/{package}_{version}_{ARCHITECTURE}.deb"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+        return control + (f"Filename: {file.relative_to(self.root)}\nSize: {len(data)}\n"
+                          f"SHA256: {hashlib.sha256(data).hexdigest()}\n")
+
+    def _deb(self, control, tree):
+        """The bytes of a package file."""
         scratch = self.root / "scratch"
         for path, content in tree.items():
             (scratch / path).parent.mkdir(parents=True, exist_ok=True)
             (scratch / path).write_bytes(content)
         (scratch / "DEBIAN").mkdir()
-        fields = {"Package": package, "Version": version, "Architecture": ARCHITECTURE,
-                  "Maintainer": "Nobody <nobody@nowhere>", **({"Depends": depends} if depends else {}),
-                  "Description": "a made-up kernel"}
-        control = "".join(f"{name}: {value}\n" for name, value in fields.items())
         (scratch / "DEBIAN/control").write_text(control)
-        # Where Debian has them: what was signed lies apart from what the kernel's own source package made.
-        source = "linux" if package.startswith(("linux-modules-", "linux-base-")) else "linux-signed"
-        file = self.root / f"pool/main/l/{source}/{package}_{version}_{ARCHITECTURE}.deb"
-        file.parent.mkdir(parents=True, exist_ok=True)
+        file = self.root / "scratch.deb"
         run("dpkg-deb", "--root-owner-group", "-Znone", "-b", str(scratch), str(file))
         shutil.rmtree(scratch)
         data = file.read_bytes()
-        return control + (f"Filename: {file.relative_to(self.root)}\nSize: {len(data)}\n"
-                          f"SHA256: {hashlib.sha256(data).hexdigest()}\n")
+        file.unlink()
+        return data
 
     def publish(self, suite, key=None):
         """Writes the index of a suite and signs it."""
@@ -246,3 +278,82 @@ class Server:
         self.go_on.set()
         self.http.shutdown()
         self.http.server_close()
+
+
+scratch = key = modules = None  # what all tests share; set_up() makes it
+
+
+def set_up():
+    """For setUpModule()."""
+    global scratch, key, modules
+    missing = [program for program in ("gpg", "zstd", "lz4", "dpkg-deb", "setpriv", "/sbin/depmod")
+               if not shutil.which(program)]
+    if missing:
+        raise AssertionError(f"{', '.join(missing)} not installed; run scripts/setup --vm")
+    scratch = pathlib.Path(tempfile.mkdtemp(prefix="ringside-kernels-"))
+    unittest.addModuleCleanup(shutil.rmtree, scratch)
+    key = make_key(scratch / "key")
+    unittest.addModuleCleanup(end_agent, key)
+    (scratch / "modules").mkdir()
+    modules = make_modules(scratch / "modules")
+
+
+class ArchiveTest(unittest.TestCase):
+    """A server, an archive, an empty cache, and the environment that says so."""
+
+    def setUp(self):
+        self.root = pathlib.Path(tempfile.mkdtemp(dir=scratch))
+        self.archive = Archive(self.root / "archive", key, modules)
+        self.archive.root.mkdir()
+        self.server = Server(self.archive.root)
+        self.addCleanup(self.server.close)
+        self.cache = self.root / "cache"
+        self.said = []
+        environment = {"RINGSIDE_DEBIAN_MIRROR": self.server.address, "RINGSIDE_DEBIAN_SUITES": "new",
+                       "RINGSIDE_DEBIAN_KEYRING": str(key / "keyring.gpg"), "RINGSIDE_CACHE": str(self.cache)}
+        patch = mock.patch.dict(os.environ, environment)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def fill(self, *releases):
+        """Kernels in suite `new`, of the version that the release begins with."""
+        for release in releases or ("6.1.0-9-amd64",):
+            self.archive.add("new", release.replace("amd64", ARCHITECTURE), f"{release.split('-')[0]}-1")
+        self.archive.publish("new")
+
+    def resolve(self, spec, **options):
+        def progress(text, *_bytes):
+            if not _bytes:
+                self.said.append(text)
+        return kernels.resolve(spec, cache_dir=self.cache, progress=progress, **options)
+
+    def error(self, spec, **options):
+        """The one line that a name ends in."""
+        with self.assertRaises(KernelError) as caught:
+            self.resolve(spec, **options)
+        self.assertNotIn("\n", str(caught.exception))
+        return str(caught.exception)
+
+    def start(self, spec):
+        """resolve() in a process of its own."""
+        child = subprocess.Popen([sys.executable, "-B", "-c", RESOLVE, spec], cwd=SCRIPTS, text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        self.addCleanup(child.communicate)
+        self.addCleanup(child.kill)
+        return child
+
+    def age_everything(self, seconds):
+        """Makes the index, and with it every name, older."""
+        for file in (self.cache / "kernels").glob("**/*.json"):
+            if file.parent.name in ("kernels", "names"):
+                value = json.loads(file.read_text())
+                for field in {"looked_up", "tried"} & value.keys():
+                    value[field] -= seconds
+                file.write_text(json.dumps(value))
+
+    def entries(self):
+        return sorted(path.name for path in (self.cache / "kernels/entries").glob("*"))
+
+    def leftovers(self):
+        """What interrupted work would leave behind."""
+        return [path for name in ("making", "downloads") for path in (self.cache / "kernels" / name).glob("*")]

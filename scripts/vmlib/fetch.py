@@ -3,8 +3,6 @@
 
 import contextlib
 import json
-import os
-import pathlib
 import time
 
 from . import apt, cache as cache_module, names, unpack
