@@ -207,7 +207,7 @@ class Server:
 
     def __init__(self, root):
         self.requests = []  # (path, first byte asked for)
-        self.stall_at = None  # a piece of a path: such a file is sent by half, then nothing more comes
+        self.stall_at = None  # a piece of a path: such a file is sent by half, the rest all but stalls
         self.cut_at = None  # likewise, but the connection is closed at half
         self.stalled = threading.Semaphore(0)  # released each time that happens
         self.left = threading.Semaphore(0)  # released each time that a client hangs up meanwhile
@@ -256,19 +256,26 @@ class Server:
 
     def _send(self, handler, path, data):
         if self.stall_at and self.stall_at in path:
-            half = len(data) // 2
-            handler.wfile.write(data[:half])
-            self.stalled.release()
-            while not self.go_on.is_set():
-                if select.select([handler.connection], [], [], 0.02)[0]:  # the end of the stream: nothing more is asked
-                    self.left.release()
-                    return
-            data = data[half:]
+            data = self._stall(handler, data)
         if self.cut_at and self.cut_at in path:
             handler.wfile.write(data[:len(data) // 2])
             handler.connection.shutdown(socket.SHUT_RDWR)
             return
         handler.wfile.write(data)
+
+    def _stall(self, handler, data):
+        """Sends half of the data, then byte by byte, so that no deadline of the client passes; returns the rest."""
+        sent = len(data) // 2
+        handler.wfile.write(data[:sent])
+        self.stalled.release()
+        while not self.go_on.wait(0.02) and sent < len(data):
+            # The end of the stream: nothing more is asked on this connection.
+            if select.select([handler.connection], [], [], 0)[0]:
+                self.left.release()
+                return b""
+            handler.wfile.write(data[sent:sent + 1])
+            sent += 1
+        return data[sent:]
 
     def asked_for(self, piece):
         """The first bytes that were asked for of files whose path has `piece` in it."""

@@ -394,7 +394,8 @@ class InterruptedTest(ArchiveTest):
         self.server.requests.clear()
         self.assert_next_run_succeeds()
         size = self.archive.file_of("linux-image-6.1.0-9-" + fixture.ARCHITECTURE).stat().st_size
-        self.assertEqual(self.server.asked_for("linux-image"), [size // 2])
+        first, = self.server.asked_for("linux-image")
+        self.assertGreaterEqual(first, size // 2)
 
     def test_a_connection_that_breaks_is_one_line_and_the_next_run_succeeds(self):
         self.server.cut_at = "linux-image"
