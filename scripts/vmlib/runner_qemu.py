@@ -13,7 +13,7 @@ QEMU = "qemu-system-x86_64"
 # What a guest leaves out so that it boots in a third of the time; docs/vm.md says what each is for.
 KERNEL_ARGUMENTS = ("console=ttyS0 quiet panic=-1 oops=panic reboot=t mitigations=off nokaslr tsc=reliable "
                     "no_timer_check random.trust_cpu=on cryptomgr.notests noresume rcupdate.rcu_expedited=1 "
-                    "cpu0_hotplug")
+                    "cpu0_hotplug pci=off")
 # Virtio-mmio places for writable shares in every guest, so that guests with and without them share a snapshot.
 SHARE_SLOTS = 4
 
@@ -78,7 +78,8 @@ def qemu_arguments(machine, memory, shares, sockets):
             "-chardev", f"socket,id=monitor,fd={monitor}", "-mon", "chardev=monitor,mode=control",
             "-chardev", f"socket,id=stream,fd={stream}",
             "-device", "virtio-serial-device", "-device", "virtserialport,chardev=stream,nr=1",
-            *shares]
+            # virtiofsd insists on virtio 1.0; microvm's default is older.
+            "-global", "virtio-mmio.force-legacy=false", *shares]
 
 
 def spawn(arguments, descriptors, errors):

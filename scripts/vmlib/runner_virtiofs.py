@@ -51,7 +51,7 @@ def start_daemon(daemon, directory, writable, listener, errors):
         os.set_inheritable(listener.fileno(), True)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
             signal.signal(number, signal.SIG_DFL)
-        os.execv(daemon, [daemon, f"--fd={listener.fileno()}", "-o", f"source={directory}", "-o", "sandbox=namespace",
+        os.execv(daemon, [daemon, f"--fd={listener.fileno()}", "-o", f"source={directory}", "-o", "sandbox=chroot",
                           "-o", f"cache={'auto' if writable else 'always'}"])
     except BaseException as problem:  # pylint: disable=broad-except # nothing of the runner may go on in the child
         print(problem, file=sys.stderr, flush=True)
