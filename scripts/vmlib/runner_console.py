@@ -50,11 +50,12 @@ class Console:
         return None
 
     def crash(self):
-        """One line on how the kernel crashed, or None."""
+        """How the kernel crashed, to follow "had a": an oops (every oops is made a panic) or a panic of its own; or
+        None."""
         oops, panic = self.first(OOPS), self.first(PANIC)
-        if oops and panic:
-            return f"{oops} ({panic})"
-        return oops or panic
+        if oops:
+            return f"kernel oops: {oops}"
+        return f"kernel panic: {panic}" if panic else None
 
     def init_complaint(self):
         """Why our init gave up while booting, or None."""

@@ -6,6 +6,7 @@ import os
 import subprocess
 
 from vmlib.runner_faults import Fault
+from vmlib.runner_files import write_file
 
 GUEST = os.path.join(os.path.dirname(os.path.abspath(__file__)), "guest")
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(GUEST)))
@@ -15,20 +16,6 @@ FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-O2", "-static", "-s", "-Wall", "-Wextra"
 # How the host's files come in, and the modules that this takes; `None` stands for what both need.
 MODULES = {None: ("virtio_mmio", "virtio_console", "overlay"), "9p": ("9pnet_virtio", "9p"), "virtiofs": ("virtiofs",)}
 SIGNATURE_MAGIC = b"~Module signature appended~\n"
-
-
-def write_file(path, data, mode=0o644):
-    """Puts the file there whole or not at all."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    temporary = f"{path}.{os.getpid()}.tmp"
-    try:
-        with open(temporary, "wb") as stream:
-            stream.write(data)
-        os.chmod(temporary, mode)
-        os.rename(temporary, path)
-    finally:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
 
 
 def source_digest():
@@ -124,13 +111,13 @@ class Modules:
         return data
 
 
-def file_system_of(modules):
+def file_system_of(modules, release):
     """How this kernel can see the host's files: 9p (a snapshot can be taken of it) before virtiofs."""
     if modules.directory is None or modules.has("9p") and modules.has("9pnet_virtio"):
         return "9p"
     if modules.has("virtiofs"):
         return "virtiofs"
-    raise Fault("kernel", "it has neither 9p (9pnet_virtio) nor virtiofs, so it cannot see this machine's files")
+    raise Fault("kernel", f"{release} has neither 9p (9pnet_virtio) nor virtiofs: it cannot see this machine's files")
 
 
 def archive(entries):
@@ -145,7 +132,8 @@ def archive(entries):
 
 
 def make_initrd(path, init, modules, file_system, keep_signatures):
-    """Writes the archive: /init, /dev/console for what it says before it can say it to us, and the modules."""
+    """Writes the archive and returns its size: /init, /dev/console for what it says before it can say it to us, and
+    the modules."""
     with open(init, "rb") as stream:
         entries = [("init", 0o100755, stream.read(), (0, 0))]
     for directory in ("dev", "proc", "sys", "modules"):
@@ -157,4 +145,6 @@ def make_initrd(path, init, modules, file_system, keep_signatures):
         entries.append((name, 0o100644, modules.read(module, keep_signatures), (0, 0)))
         listed.append(f"/{name}\n")
     entries.append(("modules/list", 0o100644, "".join(listed).encode(), (0, 0)))
-    write_file(path, archive(entries))
+    data = archive(entries)
+    write_file(path, data)
+    return len(data)

@@ -12,11 +12,9 @@ class MonitorError(Exception):
 class Monitor:
     """One conversation over the monitor's socket."""
 
-    PATIENCE_S = 60
-
-    def __init__(self, socket):
+    def __init__(self, socket, patience_s=60):
         self.socket = socket
-        self.socket.settimeout(self.PATIENCE_S)
+        self.socket.settimeout(patience_s)
         self.data = b""
         self.events = []
         self._next()  # the greeting

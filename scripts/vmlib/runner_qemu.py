@@ -29,7 +29,7 @@ def program(name, places=()):
 class Machine:
     """What is booted: two machines that are equal in `identity()` can use one snapshot."""
 
-    def __init__(self, vmlinux, initrd, file_system, options, accel, arguments):
+    def __init__(self, vmlinux, initrd, file_system, options, accel, arguments=()):
         self.vmlinux = vmlinux
         self.initrd = initrd
         self.file_system = file_system
@@ -37,7 +37,7 @@ class Machine:
         self.memory_mib = options.memory_mib
         self.accel = accel
         self.shares = list(options.rw)
-        self.arguments = " ".join(filter(None, (KERNEL_ARGUMENTS, arguments, options.append)))
+        self.arguments = " ".join(filter(None, [KERNEL_ARGUMENTS, *arguments, options.append]))
         # Rounded up, so that there are few machines to make snapshots of.
         self.slots = -(-max(len(self.shares), 1) // SHARE_SLOTS) * SHARE_SLOTS
 
@@ -94,16 +94,23 @@ def spawn(arguments, descriptors, errors):
                           setsigdef=[signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 
 
+def lines_of(descriptor):
+    text = os.pread(descriptor, 65536, 0).decode("utf-8", "replace")
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
 class Guest:
     """A running QEMU, what serves it, and its three sockets: stream, serial console, monitor."""
 
-    def __init__(self, machine, memory, empty_directory, more=()):
+    def __init__(self, machine, empty_directory, memory="memory-backend-ram", more=()):
         self.console = Console()
         self.helpers = []
         self.pid = None
         self.ended = None  # pidfd of QEMU
+        self.helpers_ended = []  # pidfds
         self.status = None
         self.errors = os.memfd_create("errors")
+        self.helper_errors = os.memfd_create("errors of what serves it")
         pairs = [socket.socketpair() for _ in range(3)]
         self.stream, self.serial, self.monitor = (ours for ours, _ in pairs)
         sockets = [theirs for _, theirs in pairs]
@@ -113,11 +120,12 @@ class Guest:
             else:
                 from vmlib import runner_virtiofs
                 memory = "memory-backend-memfd,share=on"  # virtiofsd reads and writes the guest's memory itself
-                shares, clients, self.helpers = runner_virtiofs.attach(machine, self.errors)
+                shares, clients, self.helpers = runner_virtiofs.attach(machine, self.helper_errors)
                 sockets += clients
             arguments = qemu_arguments(machine, memory, shares, sockets[:3]) + list(more)
             self.pid = spawn(arguments, [theirs.fileno() for theirs in sockets], self.errors)
             self.ended = os.pidfd_open(self.pid)
+            self.helpers_ended = [os.pidfd_open(pid) for pid in self.helpers]
         except BaseException:
             self.end()
             raise
@@ -129,14 +137,14 @@ class Guest:
 
     def end(self):
         """Ends QEMU and what serves it, at once, and waits until they are gone."""
-        for pid in [self.pid if self.status is None else None, *self.helpers]:
-            if pid is not None:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                    os.waitpid(pid, 0)
-                except (ProcessLookupError, ChildProcessError):
-                    pass
-        self.pid, self.helpers = None, []
+        running = [self.pid] if self.pid and self.status is None else []
+        for pid in running + self.helpers:
+            os.kill(pid, signal.SIGKILL)
+        if running:
+            self.collect()
+        for pid in self.helpers:
+            os.waitpid(pid, 0)
+        self.helpers = []
         for ours in (self.stream, self.serial, self.monitor):
             ours.close()
 
@@ -147,7 +155,17 @@ class Guest:
         return self.status
 
     def complaint(self):
-        """The first line that QEMU wrote, or None."""
-        size = os.lseek(self.errors, 0, os.SEEK_END)
-        lines = os.pread(self.errors, min(size, 65536), 0).decode("utf-8", "replace").splitlines()
-        return next((line.strip() for line in lines if line.strip()), None)
+        """What QEMU said first, or None."""
+        return next(iter(lines_of(self.errors)), None)
+
+    def helper_complaint(self):
+        """What a virtiofsd said last, or None."""
+        return next(reversed(lines_of(self.helper_errors)), None)
+
+    def how_it_ended(self):
+        """One line, once QEMU ended."""
+        code = os.waitstatus_to_exitcode(self.collect())
+        if code == 0:
+            return "the guest shut itself down before the command ended"
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
+        return f"QEMU {how}: {self.complaint()}" if self.complaint() else f"QEMU {how}"

@@ -89,8 +89,10 @@ class Relay:
         self.started_at = None
         self.first_output_at = None
         self.result = None  # (killed, status or signal)
+        self.ended_at = None
         self.fault = None
         self.ended = False  # QEMU
+        self.lost_helper = False
         self.heard_at = time.monotonic()
 
     def send(self, frames):
@@ -113,6 +115,9 @@ class Relay:
         poll.register(guest.stream, select.POLLIN | (select.POLLOUT if self.outgoing else 0))
         poll.register(guest.serial, select.POLLIN)
         poll.register(guest.ended, select.POLLIN)
+        for helper in guest.helpers_ended:
+            handlers[helper] = self.handle_helper_end
+            poll.register(helper, select.POLLIN)
         if self.stdin is not None and self.stdin_room > 0:
             handlers[self.stdin] = self.handle_stdin
             poll.register(self.stdin, select.POLLIN)
@@ -128,7 +133,7 @@ class Relay:
 
     def until(self, happened, deadline):
         """Goes on until `happened()` or the end of QEMU; returns False when the deadline (None: none) comes first."""
-        while not happened() and not self.ended:
+        while not happened() and not self.ended and not self.lost_helper:
             left = 3600 if deadline is None else deadline - time.monotonic()
             if not self.turn(left) and deadline is not None and time.monotonic() >= deadline:
                 return False
@@ -176,6 +181,7 @@ class Relay:
             self.started_at = time.monotonic()
         elif kind == stream.EXIT:
             self.result = stream.NUMBERS.unpack(payload)
+            self.ended_at = time.monotonic()
         elif kind == stream.FAULT:
             self.fault = payload.decode("utf-8", "replace")
         elif kind == stream.DMESG and self.dmesg is not None:
@@ -197,6 +203,9 @@ class Relay:
                     take(data)
             except OSError:
                 pass
+
+    def handle_helper_end(self, _):
+        self.lost_helper = True
 
     def take_rest(self, data):
         for kind, payload in self.decoder.feed(data):

@@ -13,14 +13,18 @@ import hashlib
 import json
 import os
 import shutil
-import time
 
-from vmlib.runner_faults import Fault
-from vmlib.runner_monitor import Monitor, MonitorError
-from vmlib.runner_qemu import Guest
+from vmlib.runner_monitor import Monitor
+from vmlib.runner_qemu import Guest, escaped
 
-# Used last, so many are kept; one takes about 150 MB of disk.
+MIB = 1 << 20
+# How many are kept, those used last; one takes about 150 MB of disk.
 KEPT = 24
+SPARE_BYTES = 256 * MIB
+
+
+class SnapshotError(Exception):
+    """A snapshot cannot be made here; the text says why."""
 
 
 class Snapshot:
@@ -73,51 +77,45 @@ class Snapshot:
         with contextlib.suppress(OSError):
             os.utime(self.path)
 
-    def make(self, machine, shares, boot):
+    def make(self, machine, empty_directory, boot):
         """Boots the machine with its memory in a file, and keeps it. `boot(start)` starts a guest and waits for HELLO.
         Call with the lock held."""
+        free = shutil.disk_usage(self.folder).free
+        if free < machine.memory_mib * MIB + SPARE_BYTES:
+            raise SnapshotError(f"{self.folder} has {free // MIB} MiB left, a snapshot may take {machine.memory_mib}")
         work = f"{self.path}.{os.getpid()}.tmp"
-        for left in os.listdir(self.folder):  # of makers that were killed
-            if left.startswith(os.path.basename(self.path) + ".") and left.endswith((".tmp", ".gone")):
-                shutil.rmtree(os.path.join(self.folder, left), ignore_errors=True)
         try:
-            self._make(work, machine, shares, boot)
+            self._make(work, machine, empty_directory, boot)
             os.rename(work, self.path)
-        except (MonitorError, OSError) as problem:
-            raise Fault("setup", f"make a snapshot: {problem}") from problem
         finally:
             shutil.rmtree(work, ignore_errors=True)
 
     @staticmethod
-    def _make(work, machine, shares, boot):
-        memory, state = os.path.join(work, "ram"), os.path.join(work, "state")
+    def _make(work, machine, empty_directory, boot):
+        memory = os.path.join(work, "ram")
 
         def start():
             shutil.rmtree(work, ignore_errors=True)
             os.makedirs(work)
-            return Guest(machine, f"memory-backend-file,mem-path={memory},share=on", shares)
+            return Guest(machine, empty_directory, f"memory-backend-file,mem-path={escaped(memory)},share=on")
 
-        with open(os.path.join(os.path.dirname(work), f"{os.path.basename(work)}.state"), "w+b") as sink:
-            os.unlink(sink.name)
-            relay = boot(start)
+        relay = boot(start)
+        with open(os.path.join(work, "state"), "w+b") as state:
             try:
-                Monitor(relay.guest.monitor).save(sink.fileno())
+                Monitor(relay.guest.monitor).save(state.fileno())
             finally:
                 relay.guest.end()
-            sink.seek(0)
-            data = sink.read()
-        with open(state, "wb") as stream:
-            stream.write(data)
+            state.seek(0)
+            digest = hashlib.sha256(state.read()).hexdigest()
         status = os.stat(memory)
-        with open(os.path.join(work, "facts.json"), "w", encoding="utf-8") as stream:
-            json.dump({"state": hashlib.sha256(data).hexdigest(),
-                       "memory": [status.st_size, status.st_mtime_ns]}, stream)
+        with open(os.path.join(work, "facts.json"), "w", encoding="utf-8") as facts:
+            json.dump({"state": digest, "memory": [status.st_size, status.st_mtime_ns]}, facts)
 
-    def restore(self, machine, shares):
-        """A guest that goes on where the snapshot was taken."""
+    def restore(self, machine, empty_directory, more=()):
+        """A guest that goes on where the snapshot was taken. Its memory is mapped privately: the file never changes."""
         with open(self.state, "rb") as state:
-            guest = Guest(machine, f"memory-backend-file,mem-path={self.memory},share=off", shares,
-                          ["-incoming", "defer"])
+            guest = Guest(machine, empty_directory, f"memory-backend-file,mem-path={escaped(self.memory)},share=off",
+                          ["-incoming", "defer", *more])
             try:
                 Monitor(guest.monitor).restore(state.fileno())
             except BaseException:
@@ -126,17 +124,30 @@ class Snapshot:
         return guest
 
 
+def is_running(pid):
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, ValueError):
+        pass
+    return True
+
+
 def sweep(cache_dir, keep=KEPT):
-    """Removes all but the snapshots that were used last. Returns the bytes that were freed."""
+    """Removes all but the snapshots that were used last, and what killed runs left. Returns the bytes freed."""
     folder = os.path.join(cache_dir, "snapshots")
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    # KEY.PID.tmp and KEY.PID.gone belong to a process.
+    left = [name for name in names if name.count(".") == 2 and not is_running(name.split(".")[1])]
+    whole = [name for name in names if "." not in name]
     freed = 0
-    with contextlib.suppress(FileNotFoundError):
-        found = [os.path.join(folder, name) for name in os.listdir(folder) if "." not in name]
-        for path in sorted(found, key=os.path.getmtime, reverse=True)[keep:]:
-            with contextlib.suppress(OSError):
-                freed += sum(os.stat(os.path.join(path, name)).st_blocks * 512 for name in os.listdir(path))
-                gone = f"{path}.{os.getpid()}.gone"
-                os.rename(path, gone)
-                shutil.rmtree(gone)
-                os.unlink(f"{path}.lock")
+    with contextlib.suppress(OSError):  # another run sweeps, too
+        whole.sort(key=lambda name: os.path.getmtime(os.path.join(folder, name)), reverse=True)
+        for name in left + whole[keep:]:
+            path = os.path.join(folder, name)
+            freed += sum(os.stat(os.path.join(path, file)).st_blocks * 512 for file in os.listdir(path))
+            gone = os.path.join(folder, f"{name.split('.')[0]}.{os.getpid()}.gone")
+            os.rename(path, gone)
+            shutil.rmtree(gone)
     return freed

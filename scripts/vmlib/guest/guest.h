@@ -79,6 +79,9 @@ void request_read(struct request* request);
 void root_mount(const struct request* request);
 void shares_sync(const struct request* request);
 
+// tsc.c: what the same program does on the host, where it is not process 1.
+int tsc_print_khz(void);
+
 // command.c: runs the command to its end and tells the host how it ended.
 void command_run(const struct request* request);
 
