@@ -126,14 +126,14 @@ class Archive:
         self.root, self.key, self.modules = root, key, modules
         self.suites = {}
 
-    def add(self, suite, release, version, *, split=False, list_modules=True, merged_usr=False):
-        """Puts one kernel into a suite; `split` in three packages, of which the index may leave the modules out."""
+    def add(self, suite, release, version, *, split=False, unlisted=(), merged_usr=False):
+        """Puts one kernel into a suite; `split` in three packages, of which the index leaves the `unlisted` out."""
         trees = self._trees(release, split, merged_usr)
         parts = [f"linux-{part}-{release}" for part in ("binary", "modules", "base")] if split else []
         depends = ", ".join(f"{part} (= {version})" for part in parts)
         for package, tree in trees.items():
             deb = self._build(package, version, depends if package.startswith("linux-image-") else "", tree)
-            if list_modules or not package.startswith("linux-modules-"):
+            if package.split("-")[1] not in unlisted:
                 self.suites.setdefault(suite, []).append(deb)
 
     def _trees(self, release, split, merged_usr):

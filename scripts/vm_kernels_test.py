@@ -127,18 +127,25 @@ class SplitTest(ArchiveTest):
         self.assertFalse(kernel.enforce_module_signatures)
 
     def test_modules_that_the_index_lacks_come_from_the_pool_and_are_said_to_be_unverified(self):
-        self.add(list_modules=False)
+        self.add(unlisted=("modules",))
         kernel = self.resolve("6.19")
         self.assertTrue((kernel.modules / fixture.USED).is_file())
         self.assertIn(f"had unverified from its pool: linux-modules-{kernel.release}", self.said[0])
 
     def test_modules_that_the_index_lacks_are_for_the_kernel_to_check(self):
-        self.add(list_modules=False)
+        self.add(unlisted=("modules",))
         self.resolve("6.19")
         self.assertTrue(self.resolve("6.19").enforce_module_signatures)
 
+    def test_without_its_unlisted_configuration_a_kernel_is_a_kernel(self):
+        self.add(unlisted=("base",))
+        self.archive.file_of("linux-base-6.19.1-" + fixture.ARCHITECTURE).unlink()
+        kernel = self.resolve("6.19")
+        self.assertEqual((kernel.config, kernel.enforce_module_signatures), (None, False))
+        self.assertIn("goes without its configuration file", self.said[-1])
+
     def test_a_kernel_whose_modules_are_in_no_pool_gives_way_to_an_older_one(self):
-        self.add(list_modules=False)
+        self.add(unlisted=("modules",))
         self.archive.add("new", f"6.19.0-{fixture.ARCHITECTURE}", "6.19.0-1")
         self.archive.publish("new")
         self.archive.file_of("linux-modules-6.19.1-" + fixture.ARCHITECTURE).unlink()
@@ -152,8 +159,8 @@ class TrustTest(ArchiveTest):
         data = bytearray(file.read_bytes())
         data[-5000] ^= 1
         file.write_bytes(data)
-        self.assertIn("Hash Sum mismatch", self.error("6.1"))
-        self.assertEqual(self.entries(), [])
+        self.assertIn("it is not what the signed index says", self.error("6.1"))
+        self.assertEqual((self.entries(), self.leftovers()), ([], []))
 
     def test_an_index_that_another_key_signed_is_refused(self):
         stranger = fixture.make_key(self.root / "stranger")
@@ -280,6 +287,13 @@ class CacheTest(ArchiveTest):
         self.assertIn("the archive no longer holds it", self.error("6.1"))
 
 
+    def test_a_cache_that_cannot_be_written_to_is_one_line(self):
+        self.cache.parent.mkdir(exist_ok=True)
+        self.cache.write_text("")
+        self.assertEqual(self.error("6.1"), f"keep kernels in {self.cache}/kernels: Not a directory; "
+                                            "give it room, or name another place in RINGSIDE_CACHE")
+
+
 class DamageTest(ArchiveTest):
     def setUp(self):
         super().setUp()
@@ -403,7 +417,8 @@ class InterruptedTest(ArchiveTest):
         self.server.cut_at = None
         self.assert_next_run_succeeds()
 
-    def test_a_run_killed_while_it_unpacks_leaves_nothing_that_stays(self):
+    def kill_while_it_unpacks(self):
+        """Ends a run that waits for a depmod which does not end."""
         ready = self.root / "ready"
         os.mkfifo(ready)
         programs = self.root / "programs"
@@ -413,10 +428,43 @@ class InterruptedTest(ArchiveTest):
         with mock.patch.dict(os.environ, {"PATH": f"{programs}:{os.environ['PATH']}"}):
             child = self.start("6.1")
         self.assertEqual(ready.read_text(), "here\n")
-        self.assertNotEqual(self.leftovers(), [])
         os.killpg(child.pid, signal.SIGKILL)
         child.communicate()
+
+    def test_a_run_killed_while_it_unpacks_leaves_nothing_that_stays(self):
+        self.kill_while_it_unpacks()
+        self.assertNotEqual(self.leftovers(), [])
         self.assert_next_run_succeeds()
+
+    def test_a_package_that_is_there_whole_is_not_downloaded_again(self):
+        self.kill_while_it_unpacks()
+        self.assert_next_run_succeeds()
+        self.assertEqual(self.server.asked_for("linux-image"), [0])
+
+    def test_a_package_that_is_there_damaged_is_downloaded_again(self):
+        self.kill_while_it_unpacks()
+        package, = (self.cache / "kernels/downloads").glob("*.deb")
+        package.write_bytes(bytes(package.stat().st_size))
+        self.assert_next_run_succeeds()
+
+    def test_a_part_of_a_package_that_is_damaged_is_downloaded_again(self):
+        self.end_by(signal.SIGINT)
+        package, = (self.cache / "kernels/downloads").glob("*.deb")
+        package.write_bytes(bytes(package.stat().st_size))
+        self.assert_next_run_succeeds()
+        self.assertIn("that was there is damaged; downloading it from its start", self.said[0])
+
+    def test_of_an_unlisted_package_no_part_is_used(self):
+        self.archive.add("new", f"6.19.1-{fixture.ARCHITECTURE}", "6.19.1-1", split=True, unlisted=("modules",))
+        self.archive.publish("new")
+        self.server.stall_at = "linux-modules"
+        child = self.start("6.19")
+        self.assertTrue(self.server.stalled.acquire(timeout=60))
+        os.kill(child.pid, signal.SIGINT)
+        child.communicate()
+        self.server.stall_at = None
+        self.resolve("6.19")
+        self.assertEqual(self.server.asked_for("linux-modules"), [0, 0])
 
 
 class TogetherTest(ArchiveTest):

@@ -15,7 +15,8 @@ import urllib.parse
 from typing import NamedTuple
 
 from . import names
-from .errors import KernelError, NotInArchive
+from .cache import hash_file
+from .errors import DamagedDownload, KernelError, NotInArchive
 
 APT_HELPER = "/usr/lib/apt/apt-helper"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
@@ -279,25 +280,42 @@ def update_suites(archive, root, arch, progress):
 def download(suite, deb, folder, progress):
     """Has apt fetch a package into `folder`, resuming where an earlier try ended; returns its path.
 
-    apt holds it against the SHA-256 of the index, and leaves what does not match out.
+    apt holds it against the SHA-256 of the index; what does not match does not stay.
     """
     target = pathlib.Path(folder) / deb.file_name
-    if deb.size and target.exists() and target.stat().st_size >= deb.size:
-        # Whole, or damaged: apt decides by the hash, but it cannot resume at the end.
-        if hash_of(target) == deb.sha256:
+    if deb.sha256 is None:
+        target.unlink(missing_ok=True)  # nothing would show that the part that is there is damaged
+    elif target.exists() and target.stat().st_size >= deb.size:
+        if hash_file(target) == deb.sha256:
             return target
         target.unlink()
+    part = target.exists()
+    try:
+        download_by_apt(suite, deb, target, progress)
+    except DamagedDownload:
+        if not part:
+            raise
+        progress(f"the part of {target.name} that was there is damaged; downloading it from its start")
+        download_by_apt(suite, deb, target, progress)
+    return target
+
+
+def download_by_apt(suite, deb, target, progress):
     command = [APT_HELPER, "download-file", deb.url, str(target)]
     if deb.sha256:
         command.append(f"SHA256:{deb.sha256}")
     child = start(command, suite.environment())
     with ended([child]):
         stderr = watch(child, target, deb, progress)
-    if child.returncode:
-        if re.search(r"\b404\b|File not found|Not Found", stderr):
-            raise NotInArchive(f"download {deb.file_name}: the archive no longer holds it")
-        raise KernelError(f"download {deb.file_name}: {reason_of(stderr)}")
-    return target
+    if child.returncode == 0:
+        return
+    if re.search(r"\b404\b|File not found|Not Found", stderr):
+        raise NotInArchive(f"download {deb.file_name}: the archive no longer holds it")
+    if "Hash Sum mismatch" in stderr or "unexpected size" in stderr:
+        for name in (target, target.with_name(f"{target.name}.FAILED")):
+            name.unlink(missing_ok=True)
+        raise DamagedDownload(f"download {deb.file_name}: it is not what the signed index says (Hash Sum mismatch)")
+    raise KernelError(f"download {deb.file_name}: {reason_of(stderr)}")
 
 
 def watch(child, target, deb, progress):
@@ -308,9 +326,3 @@ def watch(child, target, deb, progress):
         except subprocess.TimeoutExpired:
             with contextlib.suppress(OSError):
                 progress(f"downloading {deb.package}", target.stat().st_size, deb.size)
-
-
-def hash_of(path):
-    import hashlib
-    with open(path, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -8,3 +8,7 @@ class KernelError(Exception):
 
 class NotInArchive(KernelError):
     """A package that the index lists, but that the archive no longer holds."""
+
+
+class DamagedDownload(KernelError):
+    """A package that is not what the signed index says."""

@@ -56,11 +56,21 @@ def resolve(spec, *, cache_dir, offline=False, update=False, progress):
     `offline` never goes to the network; `update` looks the name up again. `progress` is called with a text alone for
     what must be said, and with (text, bytes done, bytes in all) during long steps (vmlib/progress.py).
     """
-    if names.is_path(spec):
-        from .local import resolve_path
-        return resolve_path(spec, Cache(cache_dir), progress)
-    wanted = names.parse(spec)
     cache = Cache(cache_dir)
+    try:
+        if names.is_path(spec):
+            from .local import resolve_path
+            return resolve_path(spec, cache, progress)
+        return resolve_name(spec, cache, offline, update, progress)
+    except OSError as problem:
+        if problem.filename and not str(problem.filename).startswith(cache.folder):
+            raise KernelError(f"read {problem.filename}: {problem.strerror}") from problem
+        raise KernelError(f"keep kernels in {cache.folder}: {problem.strerror}; "
+                          "give it room, or name another place in RINGSIDE_CACHE") from problem
+
+
+def resolve_name(spec, cache, offline, update, progress):
+    wanted = names.parse(spec)
     if wanted and not update:
         entry = looked_up(cache, spec, offline)
         kernel = entry and from_cache(cache, entry, spec, progress)

@@ -111,10 +111,12 @@ def extract(deb, tree):
         writer = subprocess.run(["tar", "-x", "-C", str(tree), "--no-same-owner", "--no-same-permissions",
                                  "--exclude=*/doc/*", "--exclude=*/bug/*"], stdin=reader.stdout, capture_output=True,
                                 check=False)
-        said = reader.stderr.read() or writer.stderr
+        said = reader.stderr.read()
     if reader.returncode or writer.returncode:
+        # A tar that fails, on a full disk for one, breaks the pipe that dpkg-deb writes to.
+        said = writer.stderr if b"Broken pipe" in said or not said else said
         lines = said.decode(errors="replace").strip().splitlines()
-        raise KernelError(f"unpack {pathlib.Path(deb).name}: {lines[-1] if lines else 'dpkg-deb failed'}")
+        raise KernelError(f"unpack {pathlib.Path(deb).name}: {lines[0] if lines else 'dpkg-deb failed'}")
 
 
 def find_image(tree, release):
