@@ -116,7 +116,8 @@ def extract(deb, tree):
         # A tar that fails, on a full disk for one, breaks the pipe that dpkg-deb writes to.
         said = writer.stderr if b"Broken pipe" in said or not said else said
         lines = said.decode(errors="replace").strip().splitlines()
-        raise KernelError(f"unpack {pathlib.Path(deb).name}: {lines[0] if lines else 'dpkg-deb failed'}")
+        reason = next((line for line in lines if "No space left" in line), lines[0] if lines else "dpkg-deb failed")
+        raise KernelError(f"unpack {pathlib.Path(deb).name}: {reason}")
 
 
 def find_image(tree, release):
