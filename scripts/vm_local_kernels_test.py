@@ -28,6 +28,12 @@ class PackingTest(unittest.TestCase):
                 with self.assertRaisesRegex(KernelError, r"^unpack x: [^\n]*damaged$"):
                     unpack.bzimage_payload(bytes(image), "x")
 
+    def test_a_kernel_of_another_size_than_its_image_says_is_damaged(self):
+        image = bytearray(fixture.bzimage("6.1.0", packing="xz"))
+        image[-4] ^= 1  # the lowest byte of the size that follows the payload
+        with self.assertRaisesRegex(KernelError, r"64\d+ bytes come out of it instead of 64\d+; it is damaged"):
+            unpack.bzimage_payload(bytes(image), "x")
+
     def test_a_cut_file_is_said_to_be_cut(self):
         with self.assertRaisesRegex(KernelError, "the file ends inside the kernel"):
             unpack.bzimage_payload(fixture.bzimage("6.1.0")[:-1], "x")
