@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -76,6 +77,8 @@ for name in names:
         what = "passes"
     if what == "crashes":
         os.kill(os.getpid(), signal.SIGSEGV)
+    if what == "copied" and os.path.dirname(__file__).endswith("release"):
+        what = "fails"
     if what == "hangs":
         signal.pause()
     if what == "leaves":
@@ -178,7 +181,9 @@ class Case(unittest.TestCase):
         shutil.copy(SCRIPTS / "matrix", self.root / "scripts/matrix")
         shutil.copytree(SCRIPTS / "matrixlib", self.root / "scripts/matrixlib",
                         ignore=shutil.ignore_patterns("__pycache__"))
-        for name, text in (("scripts/vm", FAKE_VM), ("scripts/kernel_ready", FAKE_READY),
+        # ctest puts the launcher before each program; in a guest it has no business.
+        for name, text in (("scripts/in_vm", "#!/bin/false\n"), ("scripts/vm", FAKE_VM),
+                           ("scripts/kernel_ready", FAKE_READY),
                            ("build/release/program", FAKE_PROGRAM), ("build/release/bin/ringside", FAKE_RINGSIDE)):
             (self.root / name).write_text(text, encoding="utf-8")
             (self.root / name).chmod(0o755)
@@ -202,7 +207,7 @@ class Case(unittest.TestCase):
                         encoding="utf-8")
 
     def tests(self, *names, label="kernel", limit_s=60):
-        lines = [f'add_test([=[{name}]=] "{self.build}/program" "--gtest_filter={name}")\n'
+        lines = [f'add_test([=[{name}]=] "{self.root}/scripts/in_vm" "{self.build}/program" "--gtest_filter={name}")\n'
                  f'set_tests_properties([=[{name}]=] PROPERTIES LABELS {label} TIMEOUT {limit_s})\n' for name in names]
         (self.build / "CTestTestfile.cmake").write_text("".join(lines), encoding="utf-8")
 
@@ -292,6 +297,8 @@ class Outcomes(Case):
 
 
 class Commands(Case):
+    ITSELF = "check: the step itself"
+
     def outcome_on(self, given, kernel="one", row="check: check"):
         self.answers(check=given)
         self.run_matrix(lacks(kernel, "rings") if kernel == "old" else kernel, steps=CHECK)
@@ -308,14 +315,15 @@ class Commands(Case):
         self.assertEqual(self.outcome_on(given, row="check: ringbuf copy.wrap")[0], "fail")
 
     def test_what_cannot_run_says_so_in_one_line_and_is_skipped(self):
-        self.assertEqual(self.outcome_on(answer("", 3, "ringside: no rings here\n"), "old"),
+        self.assertEqual(self.outcome_on(answer("", 3, "ringside: no rings here\n"), "old", self.ITSELF),
                          ("skip", "without rings: ringside: no rings here"))
+        self.assertEqual(self.guests("old"), 1)
 
     def test_an_unclear_refusal_has_failed(self):
         for given in (answer("", 3, "no\nrings\n"), answer("", 3), answer("no rings", 3, "no rings\n"),
                       answer("", 1, "no rings\n"), answer({"runs": [check_run()]}, 0)):
             with self.subTest(given=given):
-                self.assertEqual(self.outcome_on(given, "old")[0], "fail")
+                self.assertEqual(self.outcome_on(given, "old", self.ITSELF)[0], "fail")
 
     def test_a_refusal_where_nothing_is_lacking_has_failed(self):
         self.assertEqual(self.outcome_on(answer("", 3, "no rings\n")),
@@ -366,6 +374,12 @@ class Programs(Case):
         self.assertEqual(self.run_matrix("one")[0], 1)
         self.assertEqual(self.cells()["tests: T leaves"]["one"], ("fail", "the program died: exit status 0"))
         self.assertEqual(self.cells()["tests: T passes"]["one"], ("pass", ""))
+
+    def test_programs_are_copied_where_the_matrix_says_so(self):
+        self.tests("T.copied")
+        self.assertEqual(self.run_matrix(has_everything("one", "copy_programs = true"))[0], 0)
+        self.assertEqual(self.run_matrix("one")[0], 1)
+        self.assertEqual(self.run_matrix(has_everything("one", "copy_programs = 1"))[0], 2)
 
     def test_only_tests_with_the_label_run_and_left_out_ones_are_told(self):
         steps = TESTS + '[step.tests.left_out]\n"fails$" = "it is known"\n'
@@ -458,7 +472,11 @@ class Guests(Case):
         os.mkfifo(pids)
         process = self.start("endless")
         self.addCleanup(process.kill)
-        pid = int(pids.read_text(encoding="utf-8"))
+        reader = os.open(pids, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        told = select.select([reader], [], [], DEADLINE_S)[0]
+        self.assertTrue(told, "no guest was started")
+        pid = int(os.read(reader, 100))
         self.assertTrue(alive(pid))
         return process, pid
 

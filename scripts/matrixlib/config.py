@@ -46,6 +46,7 @@ class Kernel:
     lacks: frozenset
     smp: int
     memory_mib: int
+    copy_programs: bool   # into the guest's memory before they run: this kernel reads the host's files page by page
     steps: tuple          # of Step, in the order of the file
     without: dict         # step -> why it is not done here
 
@@ -83,7 +84,7 @@ ACTIONS = {
     "mutants": {"arguments"},
 }
 STEP_KEYS = {"does", "time_limit", "needs", "offline", "hide"}
-KERNEL_KEYS = {"name", "lacks", "smp", "memory", "without"}
+KERNEL_KEYS = {"name", "lacks", "smp", "memory", "copy_programs", "without"}
 
 
 def nearest(word, known):
@@ -216,7 +217,10 @@ def read_kernel(path, number, table, file):
     smp = whole.take("smp", int, "smp as a number of CPUs")
     if not 1 <= smp <= 64:
         raise place.error(f"smp is {smp}", "write a number from 1 to 64")
-    return Kernel(name=name, smp=smp, steps=chosen, without=without,
+    copy = table.get("copy_programs", False)
+    if not isinstance(copy, bool):
+        raise place.error(f"copy_programs is {describe(copy)}", "write true or false")
+    return Kernel(name=name, smp=smp, steps=chosen, without=without, copy_programs=copy,
                   lacks=frozenset(place.items("lacks", str, "a list of features", features)),
                   memory_mib=mebibytes(place, whole.take("memory", str, "memory as 512M or 2G")))
 

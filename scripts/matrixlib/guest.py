@@ -17,9 +17,11 @@ import json
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 MOST_OUTPUT_CHARACTERS = 20_000
@@ -147,10 +149,25 @@ class ProgramRun:
         return [test for test in self.tests if test not in self.ended]
 
 
-def run_program(program, environment):
+def copy_of(program):
+    """A copy in the guest's own memory. It is read past the page cache, in large pieces: a kernel that fills that cache
+    from the host page by page takes half a minute for a program that this takes a second for."""
+    copy = os.path.join(tempfile.mkdtemp(), os.path.basename(program))
+    direct = ["dd", f"if={program}", f"of={copy}", "iflag=direct", "bs=256k", "status=none"]
+    if subprocess.run(direct, stderr=subprocess.DEVNULL, check=False).returncode:
+        shutil.copyfile(program, copy)  # a file system that knows no other way
+    os.chmod(copy, 0o700)
+    return copy
+
+
+def run_program(program, environment, copy):
+    own = copy_of(program["command"][0]) if copy else None
     left = program["tests"]
     while left:
-        left = ProgramRun(program, left).run(environment)
+        command = [own, *program["command"][1:]] if own else program["command"]
+        left = ProgramRun(program | {"command": command}, left).run(environment)
+    if own:
+        os.unlink(own)
 
 
 def run_command(command, environment):
@@ -197,9 +214,9 @@ def main():
     if fault:
         return 1
     for program in plan["programs"]:
-        run_program(program, plan["environment"])
+        run_program(program, plan["environment"] | program["environment"], plan["copy_programs"])
     for command in plan["commands"]:
-        run_command(command, plan["environment"])
+        run_command(command, plan["environment"] | command["environment"])
     tell("over")
     return 0
 

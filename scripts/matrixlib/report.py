@@ -84,8 +84,9 @@ def pattern_of(cells):
 
 
 def agrees_everywhere(pattern):
-    """The row passes on every kernel, with the same answer."""
-    return len(set(pattern)) == 1 and pattern[0] is not None and pattern[0][0] == PASS
+    """The row passes on every kernel that came to it, with the same answer."""
+    told = {cell for cell in pattern if cell is not None}
+    return len(told) == 1 and told.pop()[0] == PASS
 
 
 def name_of(rows):

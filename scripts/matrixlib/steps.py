@@ -16,6 +16,16 @@ def one_line(text, most=300):
     return line if len(line) <= most else line[:most - 1] + "…"
 
 
+def lacking(kernel, step):
+    """What the step needs and the kernel lacks."""
+    return [name for name in step.needs if name in kernel.lacks]
+
+
+def is_refused(kernel, step):
+    """Whether the step is a command that cannot run on this kernel, and must say so. Tests skip one by one instead."""
+    return step.does in suite.COMMANDS and bool(lacking(kernel, step))
+
+
 class Setting:
     """What all steps of a run share: the tree, the build, its tests, the matrix and the seed."""
 
@@ -34,15 +44,17 @@ class Setting:
 class StepRun:
     """One step on one kernel: the plan of what is left to do, and a column that the events fill."""
 
-    def __init__(self, setting, kernel, step, column):
+    def __init__(self, setting, kernel, step, column, refused=()):
+        """`refused`: steps whose commands must say, in this one's guest, that they cannot run on this kernel."""
         self.setting = setting
+        self.refused = {other.name: other for other in refused}
         self.kernel = kernel
         self.step = step
         self.column = column
         self.running = None   # what the guest has begun and not ended
         self.over = False
         self.fault = ""       # the guest cannot be brought to where the step begins
-        self.lacking = [name for name in step.needs if name in kernel.lacks]
+        self.lacking = lacking(kernel, step)
         self._programs, self._commands = self._work()
         self._row_of_test = {}
         for program in self._programs:
@@ -58,19 +70,20 @@ class StepRun:
             return [], [self._command("features", [sys.executable, str(self.setting.root / "scripts/kernel_ready"),
                                                    "--features"]),
                         self._command("rules", [self.setting.ringside, "conform", "--rules", "--format", "json"]),
-                        self._command("doctor", [self.setting.ringside, "doctor", "--format", "json"])]
+                        self._command("doctor", [self.setting.ringside, "doctor", "--format", "json"]),
+                        *(self._command(name, self._ringside_command(other)) for name, other in self.refused.items())]
         if step.does == "tests":
             tests = suite.chosen(self.setting.tests, step.labels, step.left_out)
             return suite.programs(tests), suite.commands(tests)
-        return [], [self._command(step.does, self._ringside_command())]
+        return [], [self._command(step.does, self._ringside_command(step))]
 
     def _command(self, name, command):
-        return {"name": name, "command": command, "directory": str(self.setting.root),
+        return {"name": name, "command": command, "directory": str(self.setting.root), "environment": {},
                 "time_limit_s": self.step.time_limit_s}
 
-    def _ringside_command(self):
-        world = ["--world", "kernel"] if self.step.does in ("check", "mutants") else []
-        return [self.setting.ringside, self.step.does, *world, "--seed", self.setting.seed, *self.step.arguments,
+    def _ringside_command(self, step):
+        world = ["--world", "kernel"] if step.does in ("check", "mutants") else []
+        return [self.setting.ringside, step.does, *world, "--seed", self.setting.seed, *step.arguments,
                 "--format", "json", "--quiet"]
 
     def plan(self):
@@ -79,7 +92,7 @@ class StepRun:
             return [name for name in program["tests"] if self._row_of_test[name] not in self.column.cells]
         programs = [program | {"tests": open_tests(program)} for program in self._programs]
         return {"offline": list(self.step.offline), "hide": list(self.step.hide),
-                "environment": self._environment(),
+                "environment": self._environment(), "copy_programs": self.kernel.copy_programs,
                 "programs": [program for program in programs if program["tests"]],
                 "commands": [command for command in self._commands if command is not None]}
 
@@ -146,10 +159,15 @@ class StepRun:
         name = event["name"]
         readers = {"features": self._take_features, "rules": self._take_rules, "doctor": self._take_doctor,
                    "conform": self._take_conform, "check": self._take_check, "mutants": self._take_mutants}
-        reader = readers.get(name) if self.step.does != "tests" else self._take_test_command
+        reader = (self._take_test_command if self.step.does == "tests" else
+                  self._take_refusal if name in self.refused else readers[name])
         row = self._test_row(name) if self.step.does == "tests" else self._row(name, "")
         if event["late"]:
             self.add(row, self._failure(event, f"took longer than {self.step.time_limit_s} s"))
+            return
+        if event["status"] == 3 and name not in self.refused and self.step.does != "tests":
+            self.add(row, self._failure(event, f"says that it cannot run, though nothing is lacking: "
+                                               f"{one_line(event['stderr'])}"))
             return
         try:
             reader(event)
@@ -214,22 +232,19 @@ class StepRun:
             self.add(row, Cell(FAIL, f"says that kernel rings {'run' if world['runs'] else 'cannot run'}: "
                                      f"{world['reason'] or 'nothing is missing'}"))
 
-    def _refused(self, event):
-        """Whether the command could not run here. On a kernel that lacks what it needs it must say so, and clearly."""
-        row = self._row(event["name"], "")
+    def _take_refusal(self, event):
+        """A command that lacks what it needs must say so in one line, and end with status 3."""
+        step = self.refused[event["name"]]
+        missing = ", ".join(lacking(self.kernel, step))
         lines = event["stderr"].strip().splitlines()
-        if event["status"] == 3 and self.lacking and len(lines) == 1 and not event["stdout"]:
-            self.add(row, Cell(SKIP, f"without {', '.join(self.lacking)}: {one_line(lines[0])}"))
-        elif event["status"] == 3:
-            self.add(row, self._failure(event, f"says that it cannot run, though nothing is lacking: "
-                                               f"{one_line(event['stderr'])}" if not self.lacking else
-                                               f"must say in one line what it lacks, and says: "
-                                               f"{one_line(event['stderr'] + event['stdout'])}"))
-        elif self.lacking:
-            self.add(row, self._failure(event, f"ran without {', '.join(self.lacking)}: status {event['status']}"))
+        if event["status"] != 3:
+            cell = self._failure(event, f"ran without {missing}: status {event['status']}")
+        elif len(lines) != 1 or event["stdout"]:
+            cell = self._failure(event, f"must say in one line what it lacks, and says: "
+                                        f"{one_line(event['stderr'] + event['stdout'])}")
         else:
-            return False
-        return True
+            cell = Cell(SKIP, f"without {missing}: {one_line(lines[0])}")
+        self.add(Row(step.name, "", "the step itself"), cell)
 
     def _repeat(self, command):
         """The line that does it again."""
@@ -238,8 +253,6 @@ class StepRun:
         return f"{shlex.join(words)} {command}"
 
     def _take_conform(self, event):
-        if self._refused(event):
-            return
         for ring in json.loads(event["stdout"])["rings"]:
             finding = ring["finding"]
             cell = Cell(PASS, seconds=ring["seconds"])
@@ -252,8 +265,6 @@ class StepRun:
         self._status_agrees(event)
 
     def _take_check(self, event):
-        if self._refused(event):
-            return
         for run in json.loads(event["stdout"])["runs"]:
             self.add(self._row(run["ring"], f"{run['consumer']}.{run['scenario']}"), self._run_cell(run))
         self._status_agrees(event)
@@ -273,8 +284,6 @@ class StepRun:
         return Cell(PASS, seconds=seconds)
 
     def _take_mutants(self, event):
-        if self._refused(event):
-            return
         for mutant in json.loads(event["stdout"])["mutants"]:
             run = mutant["run"]
             wrong = "" if mutant["convicted"] else f"escaped: should show {mutant['expected']}"

@@ -9,6 +9,9 @@ import subprocess
 # Emulated guests are slow; a time limit of ctest's is multiplied by this.
 SLOWNESS = 5
 DEFAULT_TIME_LIMIT_S = 120
+LAUNCHER = "/scripts/in_vm"
+# Steps that are one command of ringside.
+COMMANDS = {"conform", "check", "mutants"}
 
 
 class SuiteError(Exception):
@@ -24,6 +27,7 @@ class Test:
     command: tuple
     directory: str
     time_limit_s: int
+    environment: tuple = ()
     filter: str | None = None
 
 
@@ -34,9 +38,13 @@ def properties_of(entry):
 def read_test(entry):
     properties = properties_of(entry)
     command = entry["command"]
+    # What ctest puts before a program of ours, so that it may run in a guest: here it does.
+    if command[0].endswith(LAUNCHER):
+        command = command[1:]
     filters = [word.removeprefix("--gtest_filter=") for word in command[1:] if word.startswith("--gtest_filter=")]
     return Test(name=entry["name"], labels=frozenset(properties.get("LABELS", ())),
                 command=tuple(command[:1] if filters else command), filter=filters[0] if filters else None,
+                environment=tuple(properties.get("ENVIRONMENT", ())),
                 directory=properties.get("WORKING_DIRECTORY", "."),
                 time_limit_s=int(SLOWNESS * float(properties.get("TIMEOUT", DEFAULT_TIME_LIMIT_S))))
 
@@ -71,18 +79,24 @@ def chosen(tests, labels, left_out):
             if test.labels & set(labels) and not any(re.search(pattern, test.name) for pattern in left_out)]
 
 
+def variables(environment):
+    """NAME=VALUE, as ctest has it."""
+    return dict(variable.split("=", 1) for variable in environment)
+
+
 def programs(tests):
     """What the guest runs: the GoogleTest programs, each once, with the filters of its tests."""
     grouped = {}
     for test in tests:
         if test.filter is not None:
-            grouped.setdefault((test.command, test.directory), []).append(test)
-    return [{"command": list(command), "directory": directory, "tests": [test.filter for test in members],
-             "time_limit_s": max(test.time_limit_s for test in members)}
-            for (command, directory), members in grouped.items()]
+            grouped.setdefault((test.command, test.directory, test.environment), []).append(test)
+    return [{"command": list(command), "directory": directory, "environment": variables(environment),
+             "tests": [test.filter for test in members], "time_limit_s": max(test.time_limit_s for test in members)}
+            for (command, directory, environment), members in grouped.items()]
 
 
 def commands(tests):
     """What the guest runs besides: tests that are commands of their own."""
     return [{"name": test.name, "command": list(test.command), "directory": test.directory,
-             "time_limit_s": test.time_limit_s} for test in tests if test.filter is None]
+             "environment": variables(test.environment), "time_limit_s": test.time_limit_s}
+            for test in tests if test.filter is None]
