@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Threads of an explored program run as fibers of one thread: the search decides at every step who goes on, and a
+// switch costs a few nanoseconds.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace ringside::explore {
+
+/// A stack and where to go on with it. A fiber may be left unfinished and started anew: what its frames held is then
+/// forgotten, not destroyed. Belongs to one thread.
+class Fiber {
+ public:
+  /// The thread's own stack.
+  Fiber();
+  /// A stack of that many bytes (rounded up to pages) with a page below it that faults. Throws std::bad_alloc.
+  explicit Fiber(std::size_t stack_bytes);
+  ~Fiber();
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+
+  /// The next switch to this fiber calls `body`, which must not return and must not throw out of itself.
+  void start(std::function<void()> body);
+
+  /// Leaves `from`, which is the running fiber, and goes on here.
+  void switch_from(Fiber& from);
+
+  /// Whether the address lies in the page below the stack: what an overflow hits first.
+  bool guards(const void* address) const;
+
+ private:
+  static void enter();
+  static void tell_sanitizer(void* fake);
+
+  void* stack_pointer_ = nullptr;
+  char* mapping_ = nullptr;
+  std::size_t mapping_bytes_ = 0;
+  std::function<void()> body_;
+  // What sanitizers want to know; unused without them.
+  void* sanitizer_fiber_ = nullptr;  ///< ThreadSanitizer's notion of this fiber
+  const void* own_stack_ = nullptr;  ///< AddressSanitizer's of the thread's own stack
+  std::size_t own_stack_bytes_ = 0;
+};
+
+}  // namespace ringside::explore

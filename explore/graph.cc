@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explore/graph.h"
+
+#include <algorithm>
+
+namespace ringside::explore {
+
+std::uint16_t Graph::find_location(std::uintptr_t address, std::uint8_t size_bytes, std::uint64_t initial) {
+  for (std::size_t number = 0; number < locations_.size(); ++number) {
+    Location& known = locations_[number];
+    if (known.address != address || known.size_bytes != size_bytes) continue;
+    // Nobody has touched it since: what it begins with is the program's to say.
+    if (known.stores.empty() && known.loads.empty()) known.initial = initial;
+    return static_cast<std::uint16_t>(number);
+  }
+  locations_.push_back({.address = address, .size_bytes = size_bytes, .initial = initial, .stores = {}, .loads = {}});
+  return static_cast<std::uint16_t>(locations_.size() - 1);
+}
+
+EventId Graph::add(std::size_t thread, Event event, std::size_t position) {
+  const EventId id{static_cast<std::uint16_t>(thread), static_cast<std::uint16_t>(threads_[thread].size())};
+  event.stamp = next_stamp_++;
+  if (writes(event.kind)) {
+    auto& stores = locations_[event.location].stores;
+    assert(position >= 1 && position <= stores.size() + 1);
+    stores.insert(stores.begin() + static_cast<std::ptrdiff_t>(position - 1), id);
+  } else if (reads(event.kind)) {
+    locations_[event.location].loads.push_back(id);
+  }
+  threads_[thread].push_back(event);
+  order_.push_back(id);
+  return id;
+}
+
+std::size_t Graph::position(std::size_t location, EventId store) const {
+  if (store.initial()) return 0;
+  const auto& stores = locations_[location].stores;
+  const auto found = std::find(stores.begin(), stores.end(), store);
+  assert(found != stores.end());
+  return static_cast<std::size_t>(found - stores.begin()) + 1;
+}
+
+EventId Graph::store_at(std::size_t location, std::size_t position) const {
+  return position == 0 ? EventId{} : locations_[location].stores[position - 1];
+}
+
+std::size_t Graph::position_of(const Event& event, EventId id) const {
+  return position(event.location, reads(event.kind) ? event.reads_from : id);
+}
+
+std::uint64_t Graph::value_of(std::size_t location, EventId store) const {
+  return store.initial() ? locations_[location].initial : at(store).value;
+}
+
+void Graph::place(EventId store, std::size_t position) {
+  auto& stores = locations_[at(store).location].stores;
+  std::erase(stores, store);
+  stores.insert(stores.begin() + static_cast<std::ptrdiff_t>(position - 1), store);
+}
+
+void Graph::forget(EventId id) {
+  const Event& event = at(id);
+  if (writes(event.kind)) {
+    std::erase(locations_[event.location].stores, id);
+  } else if (reads(event.kind)) {
+    std::erase(locations_[event.location].loads, id);
+  }
+  assert(threads_[id.thread].size() == std::size_t{id.index} + 1);
+  threads_[id.thread].pop_back();
+}
+
+void Graph::cut_back(std::uint32_t last_stamp) {
+  while (!order_.empty() && at(order_.back()).stamp > last_stamp) {
+    forget(order_.back());
+    order_.pop_back();
+  }
+  next_stamp_ = last_stamp + 1;
+}
+
+void Graph::revisit(const std::array<std::size_t, most_threads>& kept, EventId load, EventId store) {
+  const auto gone = [&](EventId id) { return id.index >= kept[id.thread]; };
+  for (Location& location : locations_) {
+    std::erase_if(location.stores, gone);
+    std::erase_if(location.loads, gone);
+  }
+  std::erase_if(order_, [&](EventId id) { return gone(id) || id == load; });
+  order_.push_back(load);
+  for (std::size_t thread = 0; thread < most_threads; ++thread) threads_[thread].resize(kept[thread]);
+  set_reads_from(load, store);
+}
+
+void Graph::set_reads_from(EventId load, EventId store) {
+  assert(std::size_t{load.index} + 1 == threads_[load.thread].size());
+  Event& event = at(load);
+  event.reads_from = store;
+  event.value = value_of(event.location, store);
+  if (event.compares) {
+    const bool equal = event.value == event.expected;
+    event.kind = equal ? EventKind::exclusive_load : EventKind::load;
+    event.order = equal ? event.if_equal : event.if_unequal;
+  }
+  event.causes = event.happens_before = Clock{};
+  if (load.index > 0) {
+    const Event& before = threads_[load.thread][load.index - 1u];
+    event.causes = before.causes;
+    event.happens_before = before.happens_before;
+  }
+  if (!store.initial()) event.causes.join(at(store).causes);
+  if (acquires(event.order)) event.happens_before.join(released_by(store));
+  event.causes.set(load.thread, load.index + 1u);
+  event.happens_before.set(load.thread, load.index + 1u);
+}
+
+std::vector<std::uint64_t> Graph::shape() const {
+  const auto number = [](EventId id) { return std::uint64_t{id.thread} << 16 | id.index; };
+  std::vector<std::uint64_t> shape;
+  for (std::size_t thread = 0; thread < most_threads; ++thread) {
+    shape.push_back(threads_[thread].size());
+    for (const Event& event : threads_[thread]) {
+      shape.push_back(static_cast<std::uint64_t>(event.kind));
+      if (reads(event.kind)) shape.push_back(number(event.reads_from));
+    }
+  }
+  std::vector<std::pair<std::uintptr_t, std::vector<std::uint64_t>>> orders;
+  for (const Location& location : locations_) {
+    if (location.stores.empty()) continue;
+    auto& stores = orders.emplace_back(location.address, std::vector<std::uint64_t>{}).second;
+    for (const EventId id : location.stores) stores.push_back(number(id));
+  }
+  std::sort(orders.begin(), orders.end());
+  for (const auto& [address, stores] : orders) shape.insert(shape.end(), stores.begin(), stores.end());
+  return shape;
+}
+
+}  // namespace ringside::explore

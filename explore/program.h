@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is explored: a few threads over shared memory, and the accesses they may make of it. Every access of memory that
+// threads share goes through here; what a thread keeps to itself is its own business.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "explore/event.h"
+
+namespace ringside::explore {
+
+/// Must do the same again whenever its loads return the same: no clock, no chance, no address that changes.
+struct Program {
+  /// Puts the memory into its first state; before each execution.
+  std::function<void()> begin;
+  /// 1 to 8 threads.
+  std::vector<std::function<void()>> threads;
+  /// What holds at the end of an execution that no thread is stuck in; it may fail() and use plain C++ alone.
+  std::function<void()> end;
+};
+
+// Within a thread of a program that is being explored. An `access` of `size` bytes (1, 2, 4, 8) at an address that is a
+// multiple of it.
+
+std::uint64_t atomic_load(const void* address, std::size_t size, Order order);
+void atomic_store(void* address, std::size_t size, std::uint64_t value, Order order);
+/// Stores what `change` makes of the value; returns that value.
+std::uint64_t atomic_update(void* address, std::size_t size, Order order,
+                            const std::function<std::uint64_t(std::uint64_t)>& change);
+/// Stores `wanted` if the value is `expected`; returns the value.
+std::uint64_t atomic_compare_exchange(void* address, std::size_t size, std::uint64_t expected, std::uint64_t wanted,
+                                      Order success, Order failure);
+void atomic_fence(Order order);
+/// A load that only ends with a value that `enough` accepts: a loop around a load, of which the last round counts. A
+/// thread for which no such value ever comes is stuck.
+std::uint64_t await(const void* address, std::size_t size, Order order,
+                    const std::function<bool(std::uint64_t)>& enough);
+/// Takes a lock word: waits until it is 0 and makes it 1, in one step. Acquire.
+void lock(std::uint32_t* word);
+/// Gives it back. Release.
+void unlock(std::uint32_t* word);
+/// Plain accesses: a race if another thread accesses the same bytes, one of the two writes, and nothing orders them.
+void plain_read(const void* address, std::size_t size);
+void plain_write(void* address, std::size_t size);
+/// Ends the exploration with this defect.
+[[noreturn]] void fail(std::string what);
+
+/// A variable of at most 8 bytes.
+template <class T>
+class Atomic {
+  static_assert(std::is_integral_v<T>);
+
+ public:
+  Atomic() = default;
+  explicit Atomic(T value) : value_(value) {}
+
+  /// For begin and end.
+  T plain() const { return value_; }
+  void set(T value) { value_ = value; }
+
+  T load(Order order = Order::seq_cst) const { return static_cast<T>(atomic_load(&value_, sizeof(T), order)); }
+  void store(T value, Order order = Order::seq_cst) {
+    atomic_store(&value_, sizeof(T), static_cast<std::uint64_t>(value), order);
+  }
+  T exchange(T value, Order order = Order::seq_cst) {
+    return static_cast<T>(
+        atomic_update(&value_, sizeof(T), order, [value](std::uint64_t) { return static_cast<std::uint64_t>(value); }));
+  }
+  T fetch_add(T more, Order order = Order::seq_cst) {
+    return static_cast<T>(atomic_update(&value_, sizeof(T), order, [more](std::uint64_t value) {
+      return static_cast<std::uint64_t>(static_cast<T>(static_cast<T>(value) + more));
+    }));
+  }
+  bool compare_exchange(T expected, T wanted, Order success = Order::seq_cst, Order failure = Order::relaxed) {
+    const auto seen = atomic_compare_exchange(&value_, sizeof(T), static_cast<std::uint64_t>(expected),
+                                              static_cast<std::uint64_t>(wanted), success, failure);
+    return static_cast<T>(seen) == expected;
+  }
+  T await_equal(T value, Order order = Order::acquire) const {
+    return static_cast<T>(
+        await(&value_, sizeof(T), order, [value](std::uint64_t seen) { return static_cast<T>(seen) == value; }));
+  }
+
+ private:
+  T value_{};
+};
+
+}  // namespace ringside::explore

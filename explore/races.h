@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finds data races, byte by byte: of each byte's accesses those that a later one may still race with.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "explore/clock.h"
+
+namespace ringside::explore {
+
+struct Access {
+  std::uintptr_t address = 0;
+  std::size_t size_bytes = 0;
+  std::size_t thread = 0;
+  std::size_t time = 0;  ///< how many events its thread had added before; for an event, itself not among them
+  bool atomic = false;
+  bool write = false;
+};
+
+/// The bytes that two accesses race for, and the earlier of the two.
+struct Race {
+  std::uintptr_t address = 0;
+  std::size_t size_bytes = 0;
+  Access earlier;
+};
+
+class Races {
+ public:
+  void clear() { granules_.clear(); }
+
+  /// Notes the access, which happens after what `known` knows; the first race with an earlier one, if there is one.
+  std::optional<Race> note(const Access& access, const Clock& known);
+
+ private:
+  struct Entry {
+    std::uint8_t bytes = 0;  ///< of the granule, a bit each
+    std::uint8_t thread = 0;
+    bool atomic = false;
+    bool write = false;
+    std::uint32_t time = 0;
+  };
+
+  std::unordered_map<std::uintptr_t, std::vector<Entry>> granules_;  ///< by address / 8
+};
+
+}  // namespace ringside::explore

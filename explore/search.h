@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Visits every execution of a program once: every graph of reads-from and modification orders that the memory model
+// allows. The algorithm is TruSt (Kokologiannakis, Marmanis, Gladstein, Vafeiadis: "Truly Stateless, Optimal Dynamic
+// Partial Order Reduction", POPL 2022): threads run in a fixed order; a load branches over the stores it may read, a
+// store over its places in the modification order and over the earlier loads that might have read it instead. A load is
+// only taken back if all that is thrown away with it was what would be added first, so no graph is met twice and no set
+// of visited graphs is kept.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "explore/graph.h"
+#include "explore/memory_model.h"
+#include "explore/program.h"
+
+namespace ringside::explore {
+
+struct SearchOptions {
+  MemoryModel model = MemoryModel::c11;
+  std::uint64_t most_executions = UINT64_MAX;  ///< complete and blocked ones together
+  std::size_t most_events = 1000;              ///< of one execution; more is taken for a loop without an end
+  std::size_t stack_bytes = 256 * 1024;
+  /// Told each complete execution, on the searching thread.
+  std::function<void(const Graph&)> observe = {};
+};
+
+enum class FailureKind : std::uint8_t {
+  failed,            ///< the program said so
+  data_race,         ///< two accesses of the same bytes, one a write and one plain, that nothing orders
+  deadlock,          ///< threads wait for values that nobody will store
+  too_long,          ///< an execution of more than most_events
+  nondeterministic,  ///< the program did something else although its loads returned the same
+};
+
+struct Failure {
+  FailureKind kind = FailureKind::failed;
+  std::string what;
+  Graph graph;  ///< the execution, up to there
+};
+
+struct SearchResult {
+  std::uint64_t complete = 0;  ///< executions in which every thread ended
+  std::uint64_t blocked = 0;   ///< that ended with a thread asleep which another execution wakes
+  bool cut = false;            ///< most_executions ended the search: what was found is not all
+  std::optional<Failure> failure;
+};
+
+/// Explores until all is seen or something fails. Everything happens on the calling thread; several searches may run on
+/// threads of their own as long as their programs share nothing.
+SearchResult search(const Program& program, const SearchOptions& options = {});
+
+}  // namespace ringside::explore

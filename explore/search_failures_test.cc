@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What ends a search before its time, each told by its name.
+#include <gtest/gtest.h>
+
+#include "explore/search.h"
+
+namespace ringside::explore {
+namespace {
+
+struct Memory {
+  Atomic<std::int32_t> flag, other;
+  std::int64_t data = 0;
+};
+
+Memory memory;
+
+SearchResult explore(std::vector<std::function<void()>> threads, std::function<void()> end = {},
+                     const SearchOptions& options = {}) {
+  return search({.begin = [] { memory = Memory{}; }, .threads = std::move(threads), .end = std::move(end)}, options);
+}
+
+/// Passes 8 bytes of data behind a flag.
+SearchResult pass_data(Order store, Order load) {
+  return explore({[store] {
+                    plain_write(&memory.data, 8);
+                    memory.data = 7;
+                    memory.flag.store(1, store);
+                  },
+                  [load] {
+                    if (memory.flag.load(load) == 0) return;
+                    plain_read(&memory.data, 8);
+                    if (memory.data != 7) fail("the data is not there");
+                  }});
+}
+
+TEST(SearchFailures, DataBehindAFlagIsARaceUnlessReleasedAndAcquired) {
+  const SearchResult clean = pass_data(Order::release, Order::acquire);
+  EXPECT_FALSE(clean.failure) << clean.failure->what;
+  EXPECT_EQ(clean.complete, 2u);  // the flag is seen or not
+  for (const auto& [store, load] : {std::pair{Order::relaxed, Order::acquire}, {Order::release, Order::relaxed}}) {
+    const SearchResult racy = pass_data(store, load);
+    ASSERT_TRUE(racy.failure);
+    EXPECT_EQ(racy.failure->kind, FailureKind::data_race);
+    EXPECT_EQ(racy.failure->what, "plain write of thread 0 and plain read of thread 1 race for 8 bytes");
+  }
+}
+
+TEST(SearchFailures, PlainMemoryHoldsWhatTheExecutionStored) {
+  // 2 + 2W with the stores of one thread last: whatever the order of visits, memory ends as the modification order.
+  std::vector<std::pair<int, int>> ends;
+  const auto result =
+      explore({[] { memory.flag.store(1, Order::relaxed); }, [] { memory.flag.store(2, Order::relaxed); },
+               [] { memory.other.store(memory.flag.load(Order::relaxed), Order::relaxed); }},
+              [&] { ends.emplace_back(memory.flag.plain(), memory.other.plain()); });
+  EXPECT_FALSE(result.failure);
+  std::sort(ends.begin(), ends.end());
+  // The load reads 0, 1 or 2 under each of the two orders.
+  EXPECT_EQ(ends, (std::vector<std::pair<int, int>>{{1, 0}, {1, 1}, {1, 2}, {2, 0}, {2, 1}, {2, 2}}));
+}
+
+TEST(SearchFailures, WhatTheProgramSaysIsToldWithItsExecution) {
+  const SearchResult result = explore({[] { memory.flag.store(1); },
+                                       [] {
+                                         if (memory.flag.load() == 1) fail("seen");
+                                       }});
+  ASSERT_TRUE(result.failure);
+  EXPECT_EQ(result.failure->kind, FailureKind::failed);
+  EXPECT_EQ(result.failure->what, "seen");
+  EXPECT_EQ(result.failure->graph.size(), 2u);
+}
+
+TEST(SearchFailures, TheEndMayFailTheExecution) {
+  const SearchResult result = explore({[] { memory.flag.store(1); }}, [] { fail("at the end"); });
+  ASSERT_TRUE(result.failure);
+  EXPECT_EQ(result.failure->what, "at the end");
+}
+
+TEST(SearchFailures, WaitingForWhatNobodyStoresIsADeadlock) {
+  const SearchResult result = explore({[] { memory.flag.await_equal(2); }, [] { memory.flag.store(1); }});
+  ASSERT_TRUE(result.failure);
+  EXPECT_EQ(result.failure->kind, FailureKind::deadlock);
+  EXPECT_EQ(result.failure->what, "waiting for ever: thread 0");
+}
+
+TEST(SearchFailures, WaitingForWhatComesIsNone) {
+  const SearchResult result = explore({[] { memory.flag.await_equal(1); }, [] { memory.flag.store(1); }});
+  EXPECT_FALSE(result.failure) << result.failure->what;
+  EXPECT_EQ(result.complete, 1u);
+}
+
+TEST(SearchFailures, TwoLocksTakenCrosswiseDeadlock) {
+  static std::uint32_t a;
+  static std::uint32_t b;
+  const auto both = [](std::uint32_t* first, std::uint32_t* second) {
+    return [=] {
+      lock(first);
+      lock(second);
+      unlock(second);
+      unlock(first);
+    };
+  };
+  const auto begin = [] { a = b = 0; };
+  const SearchResult crosswise = search({.begin = begin, .threads = {both(&a, &b), both(&b, &a)}, .end = {}});
+  ASSERT_TRUE(crosswise.failure);
+  EXPECT_EQ(crosswise.failure->kind, FailureKind::deadlock);
+  const SearchResult ordered = search({.begin = begin, .threads = {both(&a, &b), both(&a, &b)}, .end = {}});
+  EXPECT_FALSE(ordered.failure) << ordered.failure->what;
+  EXPECT_EQ(ordered.complete, 2u);  // who is first
+}
+
+TEST(SearchFailures, ALockKeepsPlainDataFromRaces) {
+  static std::uint32_t word;
+  static std::int64_t sum;
+  const auto add = [] {
+    lock(&word);
+    plain_read(&sum, 8);
+    plain_write(&sum, 8);
+    ++sum;
+    unlock(&word);
+  };
+  const SearchResult result = search({.begin = [] { word = 0, sum = 0; },
+                                      .threads = {add, add, add},
+                                      .end =
+                                          [] {
+                                            if (sum != 3) fail("an addition is lost");
+                                          }});
+  EXPECT_FALSE(result.failure) << result.failure->what;
+  EXPECT_EQ(result.complete, 6u);  // 3! orders
+}
+
+TEST(SearchFailures, AnExecutionWithoutAnEndIsTold) {
+  const SearchResult result = explore({[] {
+    while (memory.flag.load() == 0) {
+    }
+  }});
+  ASSERT_TRUE(result.failure);
+  EXPECT_EQ(result.failure->kind, FailureKind::too_long);
+  EXPECT_EQ(result.failure->what, "an execution of more than 1000 events");
+}
+
+TEST(SearchFailures, AProgramThatDoesSomethingElseTheSecondTimeIsTold) {
+  int times = 0;
+  const SearchResult result = explore({[&] {
+                                         if (++times % 2 == 0) memory.other.store(1);
+                                         memory.flag.store(1);
+                                       },
+                                       [] { memory.flag.load(); }});
+  ASSERT_TRUE(result.failure);
+  EXPECT_EQ(result.failure->kind, FailureKind::nondeterministic);
+}
+
+TEST(SearchFailures, ABoundThatCutsTheSearchIsTold) {
+  const std::vector<std::function<void()>> threads{[] { memory.flag.store(1); }, [] { memory.flag.load(); }};
+  SearchOptions options;
+  options.most_executions = 1;
+  const SearchResult cut = explore(threads, {}, options);
+  EXPECT_EQ(cut.complete, 1u);
+  EXPECT_TRUE(cut.cut);
+  options.most_executions = 2;  // which are all there are
+  EXPECT_FALSE(explore(threads, {}, options).cut);
+}
+
+}  // namespace
+}  // namespace ringside::explore

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The search against everything there is: random tiny programs, of which a brute-force enumeration knows all
+// executions.
+#include "explore/search.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <random>
+
+#include "explore/brute_force.h"
+
+namespace ringside::explore {
+namespace {
+
+Order draw_order(std::mt19937& random, std::initializer_list<Order> orders) {
+  return orders.begin()[random() % orders.size()];
+}
+
+TinyOperation draw_operation(std::mt19937& random) {
+  using Kind = TinyOperation::Kind;
+  TinyOperation op;
+  constexpr std::array kinds{Kind::load,  Kind::load,  Kind::load, Kind::store,
+                             Kind::store, Kind::store, Kind::add,  Kind::compare_exchange,
+                             Kind::fence};
+  op.kind = kinds[random() % kinds.size()];
+  op.location = static_cast<std::uint8_t>(random() % 2);
+  op.operand = static_cast<std::uint8_t>(1 + random() % 2);
+  op.expected = static_cast<std::uint8_t>(random() % 2);
+  switch (op.kind) {
+    case Kind::load:
+      op.order = draw_order(random, {Order::relaxed, Order::acquire, Order::seq_cst});
+      break;
+    case Kind::store:
+      op.order = draw_order(random, {Order::relaxed, Order::release, Order::seq_cst});
+      break;
+    case Kind::fence:
+      op.order = draw_order(random, {Order::acquire, Order::release, Order::acq_rel, Order::seq_cst});
+      break;
+    case Kind::add:
+    case Kind::compare_exchange:
+      op.order = draw_order(random, {Order::relaxed, Order::acquire, Order::release, Order::acq_rel, Order::seq_cst});
+      op.failure = draw_order(random, {Order::relaxed, Order::acquire, Order::seq_cst});
+      break;
+  }
+  return op;
+}
+
+TinyProgram draw_program(std::mt19937& random) {
+  TinyProgram program;
+  const std::size_t threads = 2 + random() % 2;
+  for (std::size_t thread = 0; thread < threads; ++thread) {
+    auto& operations = program.threads.emplace_back();
+    const std::size_t count = 1 + random() % (threads == 2 ? 4 : 3);
+    for (std::size_t i = 0; i < count; ++i) operations.push_back(draw_operation(random));
+  }
+  return program;
+}
+
+void perform(const TinyOperation& op, Atomic<std::int32_t>& variable) {
+  switch (op.kind) {
+    case TinyOperation::Kind::load:
+      static_cast<void>(variable.load(op.order));
+      break;
+    case TinyOperation::Kind::store:
+      variable.store(op.operand, op.order);
+      break;
+    case TinyOperation::Kind::add:
+      variable.fetch_add(op.operand, op.order);
+      break;
+    case TinyOperation::Kind::compare_exchange:
+      variable.compare_exchange(op.expected, op.operand, op.order, op.failure);
+      break;
+    case TinyOperation::Kind::fence:
+      atomic_fence(op.order);
+      break;
+  }
+}
+
+struct Explored {
+  std::set<TinyShape> shapes;
+  std::uint64_t visits = 0;
+  SearchResult result;
+};
+
+Explored explore(const TinyProgram& tiny, MemoryModel model) {
+  std::array<Atomic<std::int32_t>, 2> memory;
+  Program program;
+  program.begin = [&memory] { memory = {}; };
+  for (const auto& operations : tiny.threads) {
+    program.threads.emplace_back([&memory, &operations] {
+      for (const TinyOperation& op : operations) perform(op, memory[op.location]);
+    });
+  }
+  Explored explored;
+  explored.result = search(program, {.model = model, .observe = [&](const Graph& graph) {
+                                       ++explored.visits;
+                                       explored.shapes.insert(graph.shape());
+                                     }});
+  return explored;
+}
+
+class Search : public testing::TestWithParam<MemoryModel> {};
+INSTANTIATE_TEST_SUITE_P(Models, Search, testing::Values(MemoryModel::sc, MemoryModel::tso, MemoryModel::c11),
+                         [](const auto& given) { return std::string(name_of(given.param)); });
+
+TEST_P(Search, FindsExactlyTheExecutionsThereAreAndEachOnce) {
+  const char* const asked = std::getenv("RINGSIDE_TINY_PROGRAMS");
+  const int programs = asked != nullptr ? std::atoi(asked) : 300;
+  std::mt19937 random(20261130);
+  for (int i = 0; i < programs; ++i) {
+    const TinyProgram program = draw_program(random);
+    const Explored explored = explore(program, GetParam());
+    ASSERT_FALSE(explored.result.failure) << explored.result.failure->what << '\n' << program;
+    ASSERT_EQ(explored.visits, explored.shapes.size()) << "visited twice, program " << i << '\n' << program;
+    ASSERT_EQ(explored.shapes, brute_force(program, GetParam())) << "program " << i << '\n' << program;
+  }
+}
+
+}  // namespace
+}  // namespace ringside::explore
