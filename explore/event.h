@@ -59,4 +59,11 @@ struct Event {
   Clock released;        ///< stores: what whoever acquires it learns
 };
 
+inline Event event_of(EventKind kind, Order order) {
+  Event event;
+  event.kind = kind;
+  event.order = order;
+  return event;
+}
+
 }  // namespace ringside::explore

@@ -5,15 +5,21 @@
 
 namespace ringside::explore {
 
-std::uint16_t Graph::find_location(std::uintptr_t address, std::uint8_t size_bytes, std::uint64_t initial) {
+std::uint16_t Graph::find_location(std::uintptr_t address, std::uint8_t size_bytes, std::uint32_t generation,
+                                   std::uint64_t initial) {
   for (std::size_t number = 0; number < locations_.size(); ++number) {
     Location& known = locations_[number];
-    if (known.address != address || known.size_bytes != size_bytes) continue;
+    if (known.address != address || known.size_bytes != size_bytes || known.generation != generation) continue;
     // Nobody has touched it since: what it begins with is the program's to say.
     if (known.stores.empty() && known.loads.empty()) known.initial = initial;
     return static_cast<std::uint16_t>(number);
   }
-  locations_.push_back({.address = address, .size_bytes = size_bytes, .initial = initial, .stores = {}, .loads = {}});
+  locations_.push_back({.address = address,
+                        .generation = generation,
+                        .size_bytes = size_bytes,
+                        .initial = initial,
+                        .stores = {},
+                        .loads = {}});
   return static_cast<std::uint16_t>(locations_.size() - 1);
 }
 

@@ -13,13 +13,15 @@
 
 namespace ringside::explore {
 
-/// Bytes that are accessed atomically, always in the same width.
+/// Bytes that are accessed atomically, always in the same width, between one plain write of them and the next. Whoever
+/// comes after a plain write without a race can see nothing from before it: a new location.
 struct Location {
   std::uintptr_t address = 0;
-  std::uint8_t size_bytes = 0;  ///< 1, 2, 4 or 8
-  std::uint64_t initial = 0;    ///< their value before the first store
-  std::vector<EventId> stores;  ///< in modification order, after the initial one
-  std::vector<EventId> loads;   ///< in no particular order
+  std::uint32_t generation = 0;  ///< how many plain writes came between accesses before
+  std::uint8_t size_bytes = 0;   ///< 1, 2, 4 or 8
+  std::uint64_t initial = 0;     ///< their value before the first store
+  std::vector<EventId> stores;   ///< in modification order, after the initial one
+  std::vector<EventId> loads;    ///< in no particular order
 };
 
 class Graph {
@@ -38,7 +40,8 @@ class Graph {
   std::size_t location_count() const { return locations_.size(); }
 
   /// Number of the location; a new one has the initial value given.
-  std::uint16_t find_location(std::uintptr_t address, std::uint8_t size_bytes, std::uint64_t initial);
+  std::uint16_t find_location(std::uintptr_t address, std::uint8_t size_bytes, std::uint32_t generation,
+                              std::uint64_t initial);
 
   /// Adds the next event of the thread, with a stamp later than all others. A load must have its reads_from; a store
   /// goes to `position` of its location's modification order (see place).

@@ -14,6 +14,13 @@
 
 namespace ringside::explore {
 
+/// The same memory at a second address, as the data of a ring that is mapped twice in a row.
+struct Alias {
+  const void* begin = nullptr;
+  std::size_t size_bytes = 0;
+  const void* same_as = nullptr;
+};
+
 /// Must do the same again whenever its loads return the same: no clock, no chance, no address that changes.
 struct Program {
   /// Puts the memory into its first state; before each execution.
@@ -22,6 +29,7 @@ struct Program {
   std::vector<std::function<void()>> threads;
   /// What holds at the end of an execution that no thread is stuck in; it may fail() and use plain C++ alone.
   std::function<void()> end;
+  std::vector<Alias> aliases = {};
 };
 
 // Within a thread of a program that is being explored. An `access` of `size` bytes (1, 2, 4, 8) at an address that is a

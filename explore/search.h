@@ -31,6 +31,7 @@ struct SearchOptions {
 enum class FailureKind : std::uint8_t {
   failed,            ///< the program said so
   data_race,         ///< two accesses of the same bytes, one a write and one plain, that nothing orders
+  mixed_sizes,       ///< atomic accesses of the same bytes in two widths, which this search cannot follow
   deadlock,          ///< threads wait for values that nobody will store
   too_long,          ///< an execution of more than most_events
   nondeterministic,  ///< the program did something else although its loads returned the same

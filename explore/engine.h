@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The search at work: what remains to be visited (search.cc) and the execution under way (execution.cc).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "explore/fiber.h"
+#include "explore/graph.h"
+#include "explore/races.h"
+#include "explore/search.h"
+
+namespace ringside::explore {
+
+/// Another way to go on from an event: what remains to be visited when all after that event has been.
+struct Alternative {
+  enum class Kind : std::uint8_t {
+    read_from,  ///< the load reads from `store`
+    place,      ///< the store stands at `position` of its modification order
+    revisit,    ///< `load`, added before, reads from the store
+  };
+  Kind kind = Kind::read_from;
+  std::uint32_t stamp = 0;  ///< of the event
+  EventId event;
+  EventId store;
+  EventId load;
+  std::size_t position = 0;
+};
+
+/// A graph and what remains to be visited of it. A revisit begins another one.
+struct Branch {
+  Graph graph;
+  std::vector<Alternative> alternatives;
+};
+
+/// What a thread carries from event to event.
+struct ThreadState {
+  enum class Status : std::uint8_t { ready, stuck, ended };
+
+  Status status = Status::ready;
+  std::size_t events = 0;  ///< of this run, so far
+  Clock causes;
+  Clock known;   ///< happens-before
+  Clock seen;    ///< what an acquire fence would add
+  Clock fenced;  ///< known at the last release fence
+};
+
+/// A place that is accessed atomically, and how often it was written plainly in between.
+struct Word {
+  std::uintptr_t address = 0;
+  std::size_t size_bytes = 0;
+  std::uint32_t generation = 0;
+  bool accessed = false;  ///< in this generation
+};
+
+/// Thrown by fail where there is no fiber to leave.
+struct Stopped {};
+
+/// One search on one thread. What the threads of the program do comes to it through program.h.
+class Engine {
+ public:
+  Engine(const Program& program, const SearchOptions& options);
+
+  SearchResult run();
+
+  /// The one at work on this thread.
+  static thread_local Engine* current;
+
+  /// A load as `asked` describes it; where it stands and what it reads is this search's to fill in.
+  Event load(std::uintptr_t address, std::size_t size, Event asked, const std::function<bool(std::uint64_t)>* enough);
+  void store(std::uintptr_t address, std::size_t size, std::uint64_t value, EventKind kind, Order order);
+  void fence(Order order);
+  void plain(std::uintptr_t address, std::size_t size, bool write);
+  [[noreturn]] void fail(FailureKind kind, std::string what);
+
+ private:
+  Graph& graph() { return branches_.back().graph; }
+  ThreadState& me() { return threads_[running_]; }
+  bool replaying() { return replayed_ < replay_.size(); }
+
+  bool over();
+  void execute();
+  void count();
+  void outside(const std::function<void()>& part);
+  bool next_graph();
+  bool apply(const Alternative& alternative);
+  bool begin_revisit(const Alternative& alternative);
+
+  std::optional<std::size_t> next_thread();
+  void take_turn();
+  void switch_to(std::size_t thread);
+  [[noreturn]] void leave();
+
+  Event next_event(Event event) const;
+  EventId replay_event(const Event& asked, std::uint16_t location);
+  void expect_more();
+  EventId add_load(Event event, const std::function<bool(std::uint64_t)>* enough);
+  void add_store(Event event);
+  std::vector<std::size_t> places(const Event& event, EventId id);
+  void offer_revisits(EventId store);
+  bool added_first(EventId event, EventId store);
+  std::uint16_t location_of(std::uintptr_t address, std::size_t size);
+  std::uintptr_t canonical(std::uintptr_t address) const;
+  void note_access(std::uintptr_t address, std::size_t size, bool atomic, bool write);
+  void write_native(EventId store, std::uintptr_t address, std::size_t size);
+
+  const Program& program_;
+  const SearchOptions& options_;
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  Fiber main_;
+  std::vector<Branch> branches_;
+  SearchResult result_;
+
+  // Of the execution under way.
+  std::vector<ThreadState> threads_;
+  std::vector<EventId> replay_;  ///< events of the graph when it began
+  std::size_t replayed_ = 0;
+  std::size_t running_ = 0;
+  bool inside_ = false;           ///< a thread of the program runs, on its own stack
+  bool impossible_ = false;       ///< the graph turned out to be none: not an execution
+  std::vector<EventId> written_;  ///< by location: the store whose value the memory holds
+  Races races_;
+  std::vector<Word> words_;  ///< that were accessed atomically
+};
+
+}  // namespace ringside::explore

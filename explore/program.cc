@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explore/program.h"
+
+#include <utility>
+
+#include "explore/engine.h"
+
+namespace ringside::explore {
+
+namespace {
+
+std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
+
+}  // namespace
+
+std::uint64_t atomic_load(const void* address, std::size_t size, Order order) {
+  return Engine::current->load(number(address), size, event_of(EventKind::load, order), nullptr).value;
+}
+
+void atomic_store(void* address, std::size_t size, std::uint64_t value, Order order) {
+  Engine::current->store(number(address), size, value, EventKind::store, order);
+}
+
+std::uint64_t atomic_update(void* address, std::size_t size, Order order,
+                            const std::function<std::uint64_t(std::uint64_t)>& change) {
+  const Event asked = event_of(EventKind::exclusive_load, order);
+  const std::uint64_t value = Engine::current->load(number(address), size, asked, nullptr).value;
+  Engine::current->store(number(address), size, change(value), EventKind::exclusive_store, order);
+  return value;
+}
+
+std::uint64_t atomic_compare_exchange(void* address, std::size_t size, std::uint64_t expected, std::uint64_t wanted,
+                                      Order success, Order failure) {
+  Event asked = event_of(EventKind::exclusive_load, success);
+  asked.compares = true;
+  asked.if_equal = success;
+  asked.if_unequal = failure;
+  asked.expected = expected;
+  const Event read = Engine::current->load(number(address), size, asked, nullptr);
+  if (read.value == expected)
+    Engine::current->store(number(address), size, wanted, EventKind::exclusive_store, success);
+  return read.value;
+}
+
+std::uint64_t await(const void* address, std::size_t size, Order order,
+                    const std::function<bool(std::uint64_t)>& enough) {
+  return Engine::current->load(number(address), size, event_of(EventKind::load, order), &enough).value;
+}
+
+void lock(std::uint32_t* word) {
+  const std::function<bool(std::uint64_t)> free = [](std::uint64_t value) { return value == 0; };
+  const Event asked = event_of(EventKind::exclusive_load, Order::acquire);
+  Engine::current->load(number(word), sizeof(*word), asked, &free);
+  Engine::current->store(number(word), sizeof(*word), 1, EventKind::exclusive_store, Order::acquire);
+}
+
+void unlock(std::uint32_t* word) { atomic_store(word, sizeof(*word), 0, Order::release); }
+
+void atomic_fence(Order order) { Engine::current->fence(order); }
+
+void plain_read(const void* address, std::size_t size) { Engine::current->plain(number(address), size, false); }
+
+void plain_write(void* address, std::size_t size) { Engine::current->plain(number(address), size, true); }
+
+void fail(std::string what) { Engine::current->fail(FailureKind::failed, std::move(what)); }
+
+}  // namespace ringside::explore
