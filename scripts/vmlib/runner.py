@@ -8,10 +8,10 @@ import time
 
 from vmlib import runner_options, runner_request
 from vmlib.cache import default_root
-from vmlib.runner_boot import Booter
+from vmlib.runner_boot import AWAKE_S, Booter
 from vmlib.runner_console import OUT_OF_MEMORY
 from vmlib.runner_faults import STATUS, Fault, Interrupted
-from vmlib.runner_monitor import Monitor, MonitorError
+from vmlib.runner_monitor import MonitorError
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # How long a guest that hangs may take to say where.
@@ -81,7 +81,8 @@ class Run:
         hang_after_s = float("inf") if options.gdb else options.hang_after_s
         timeout_s = float("inf") if options.gdb or not options.timeout_s else options.timeout_s
         while not (relay.ended or relay.result or relay.fault or relay.lost_helper):
-            silent_at = relay.heard_at + hang_after_s
+            # Heartbeats begin with the command.
+            silent_at = relay.heard_at + (hang_after_s if relay.started_at else max(hang_after_s, AWAKE_S))
             late_at = relay.started_at + timeout_s if relay.started_at else float("inf")
             # Only when there is nothing to be read the guest is silent or late: this process may have been stopped.
             if not relay.turn(min(silent_at, late_at, time.monotonic() + 3600) - time.monotonic()):
@@ -109,7 +110,7 @@ class Run:
     def last_words(self, relay):
         """Asks a silent guest, by an interrupt that it cannot mask, what its processors are at."""
         try:
-            Monitor(relay.guest.monitor, patience_s=LAST_WORDS_S).ask("inject-nmi")
+            relay.guest.monitor.interrupt(LAST_WORDS_S)
         except MonitorError:
             return
         relay.until(lambda: False, time.monotonic() + LAST_WORDS_S)

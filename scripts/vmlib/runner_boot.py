@@ -200,7 +200,7 @@ class Booter:
                     return relay
             self.end()
             if attempt == 1:
-                self.say(f"the snapshot cannot be restored ({reason}); making it anew")
+                self.say(f"the snapshot cannot be restored: {reason}")
                 snapshot.remove()
         self.say(f"booting without a snapshot: {reason}")
         return None

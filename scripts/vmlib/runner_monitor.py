@@ -4,21 +4,29 @@
 import json
 import socket as sockets
 
+SAVING_S = 60
+
 
 class MonitorError(Exception):
     """QEMU refused, or did not answer."""
 
 
 class Monitor:
-    """One conversation over the monitor's socket."""
+    """The conversation over one guest's monitor."""
 
-    def __init__(self, socket, patience_s=60):
+    def __init__(self, socket):
         self.socket = socket
-        self.socket.settimeout(patience_s)
         self.data = b""
         self.events = []
-        self._next()  # the greeting
-        self.ask("qmp_capabilities")
+        self.is_greeted = False
+
+    def expect(self, patience_s):
+        """Waits for QEMU's greeting, unless it came before; from now on every answer may take as long."""
+        self.socket.settimeout(patience_s)
+        if not self.is_greeted:
+            self._next()
+            self.ask("qmp_capabilities")
+            self.is_greeted = True
 
     def _next(self):
         while b"\n" not in self.data:
@@ -49,6 +57,7 @@ class Monitor:
 
     def _leave_memory_out(self):
         """Memory that is a file stays out of the stream of a snapshot; both sides must know."""
+        self.expect(SAVING_S)
         self.ask("migrate-set-capabilities", capabilities=[{"capability": "x-ignore-shared", "state": True},
                                                            {"capability": "events", "state": True}])
 
@@ -67,6 +76,11 @@ class Monitor:
             while not self.events:
                 self.events.append(self._next().get("event"))
             self.events.clear()
+
+    def interrupt(self, patience_s):
+        """An interrupt that the guest's processors cannot mask."""
+        self.expect(patience_s)
+        self.ask("inject-nmi")
 
     def restore(self, descriptor):
         """Lets a QEMU that was started with `-incoming defer` go on from this state."""

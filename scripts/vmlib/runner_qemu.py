@@ -8,6 +8,7 @@ import socket
 
 from vmlib.runner_console import Console
 from vmlib.runner_faults import Fault
+from vmlib.runner_monitor import Monitor
 
 QEMU = "qemu-system-x86_64"
 # What a guest leaves out so that it boots in a third of the time; docs/vm.md says what each is for.
@@ -112,7 +113,8 @@ class Guest:
         self.errors = os.memfd_create("errors")
         self.helper_errors = os.memfd_create("errors of what serves it")
         pairs = [socket.socketpair() for _ in range(3)]
-        self.stream, self.serial, self.monitor = (ours for ours, _ in pairs)
+        self.stream, self.serial, monitor = (ours for ours, _ in pairs)
+        self.monitor = Monitor(monitor)
         sockets = [theirs for _, theirs in pairs]
         try:
             if machine.file_system == "9p":
@@ -145,7 +147,7 @@ class Guest:
         for pid in self.helpers:
             os.waitpid(pid, 0)
         self.helpers = []
-        for ours in (self.stream, self.serial, self.monitor):
+        for ours in (self.stream, self.serial, self.monitor.socket):
             ours.close()
 
     def collect(self):

@@ -60,12 +60,15 @@ def frames(options, machine, kernel):
              stream.frame(stream.IDENTITY, struct.pack(f"<{3 + len(groups)}I", uid, gid, umask, *groups)),
              stream.numbers(stream.OPTIONS, same_output, options.dmesg is not None)]
     parts += [stream.frame(stream.ARGUMENT, os.fsencode(argument)) for argument in options.command]
+    # A directory that the guest does not have, and words that were for us.
     parts += [stream.frame(stream.VARIABLE, name + b"=" + value) for name, value in os.environb.items()
-              if name != b"TMPDIR"]
+              if name != b"TMPDIR" and not name.startswith(b"RINGSIDE_VM_")]
     limits = [(number, *resource.getrlimit(number)) for number in COPIED_LIMITS]
     limits.append((resource.RLIMIT_MEMLOCK, resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     parts += [stream.frame(stream.LIMIT, struct.pack("<IIqq", number, 0, soft, hard)) for number, soft, hard in limits]
-    parts += [stream.frame(stream.SYSCTL, os.fsencode(assignment)) for assignment in options.sysctl]
+    # With TCG there are no such interrupts but those by which we ask a silent guest where it is: it tells by a panic.
+    settings = ["kernel.panic_on_unrecovered_nmi=1"] if machine.accel == "tcg" else []
+    parts += [stream.frame(stream.SYSCTL, os.fsencode(assignment)) for assignment in settings + options.sysctl]
     parts += [stream.frame(stream.SHARE, f"share{number}".encode() + b"\0" + os.fsencode(path))
               for number, path in enumerate(options.rw)]
     parts += [stream.frame(stream.CARRY, os.fsencode(path)) for path in carried(options, directory)]

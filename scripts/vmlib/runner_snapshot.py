@@ -14,7 +14,7 @@ import json
 import os
 import shutil
 
-from vmlib.runner_monitor import Monitor
+from vmlib.runner_monitor import MonitorError
 from vmlib.runner_qemu import Guest, escaped
 
 MIB = 1 << 20
@@ -102,7 +102,7 @@ class Snapshot:
         relay = boot(start)
         with open(os.path.join(work, "state"), "w+b") as state:
             try:
-                Monitor(relay.guest.monitor).save(state.fileno())
+                relay.guest.monitor.save(state.fileno())
             finally:
                 relay.guest.end()
             state.seek(0)
@@ -117,9 +117,12 @@ class Snapshot:
             guest = Guest(machine, empty_directory, f"memory-backend-file,mem-path={escaped(self.memory)},share=off",
                           ["-incoming", "defer", *more])
             try:
-                Monitor(guest.monitor).restore(state.fileno())
-            except BaseException:
+                guest.monitor.restore(state.fileno())
+            except BaseException as problem:
+                complaint = guest.complaint()
                 guest.end()
+                if isinstance(problem, MonitorError):
+                    raise SnapshotError(complaint or str(problem)) from problem
                 raise
         return guest
 
