@@ -53,7 +53,7 @@ def start_daemon(daemon, directory, writable, listener, errors):
             signal.signal(number, signal.SIG_DFL)
         os.execv(daemon, [daemon, f"--fd={listener.fileno()}", "-o", f"source={directory}", "-o", "sandbox=chroot",
                           "-o", f"cache={'auto' if writable else 'always'}"])
-    except BaseException as problem:  # pylint: disable=broad-except # nothing of the runner may go on in the child
+    except BaseException as problem:  # nothing of the runner may go on in the child
         print(problem, file=sys.stderr, flush=True)
     finally:
         os._exit(1)
