@@ -260,7 +260,7 @@ Result<MutantResult> try_mutant(sim::Rule rule, Bench& bench, Crew& crew, const 
 Result<sim::KernelVersion> running_kernel() {
   utsname names{};
   if (::uname(&names) != 0) return ring::errno_error("ask for the release of the kernel", errno);
-  return sim::parse_kernel_version(names.release);
+  return sim::running_kernel_version(names.release, names.version);
 }
 
 Result<Played> play_here(const Script& script) {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "conform/campaign.h"
 #include "conform/play.h"
 #include "conform/script.h"
 #include "conform/side.h"
@@ -25,6 +26,17 @@ inline Script must_parse(const std::string& text) {
     std::abort();
   }
   return *parsed;
+}
+
+/// The model of the kernel that the tests run on, with this rule broken. Ends the test program when the kernel's
+/// version cannot be read.
+inline ModelOptions model_of_this_kernel(sim::Rule broken = sim::Rule::none) {
+  const auto kernel = running_kernel();
+  if (!kernel) {
+    ADD_FAILURE() << kernel.error();
+    std::abort();
+  }
+  return {.kernel = *kernel, .broken = broken};
 }
 
 template <ring::RingKind kind>
@@ -46,8 +58,7 @@ class LabTest : public real::test::KernelTest {
 
   /// Plays it on the kernel and on a model that breaks this rule.
   static Played play(const Script& script, sim::Rule broken = sim::Rule::none) {
-    const ModelOptions options{.kernel = sim::default_kernel_version, .broken = broken};
-    auto played = conform::play(script, sides_of(kind, lab(), options));
+    auto played = conform::play(script, sides_of(kind, lab(), model_of_this_kernel(broken)));
     if (!played) {
       ADD_FAILURE() << played.error();
       return {};

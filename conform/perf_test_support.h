@@ -55,7 +55,7 @@ class Duel {
     auto kernel = lab.side(script);
     EXPECT_TRUE(kernel) << kernel.error();
     kernel_ = std::move(*kernel);
-    auto model = make_perf_model(script, {}, kernel_->facts());
+    auto model = make_perf_model(script, model_of_this_kernel(), kernel_->facts());
     EXPECT_TRUE(model) << model.error();
     model_ = std::move(*model);
     compare_views("set-up");

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "conform/lab_test.h"
 #include "conform/play.h"
 #include "conform/script.h"
 #include "conform/side.h"
@@ -43,7 +44,7 @@ class BothRings {
       std::abort();
     }
     kernel_ = std::move(*kernel);
-    auto model = make_ringbuf_model(script, {}, kernel_->facts());
+    auto model = make_ringbuf_model(script, model_of_this_kernel(), kernel_->facts());
     if (!model) {
       ADD_FAILURE() << model.error();
       std::abort();
@@ -133,7 +134,7 @@ class RingbufConform : public real::test::KernelTest {
 
   /// Plays a script on the kernel and on a model that breaks this rule.
   static Played played(const Script& script, sim::Rule broken = sim::Rule::none) {
-    auto result = conform::play(script, sides({.kernel = sim::default_kernel_version, .broken = broken}));
+    auto result = conform::play(script, sides(model_of_this_kernel(broken)));
     if (!result) {
       ADD_FAILURE() << result.error();
       return {};

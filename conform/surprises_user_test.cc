@@ -48,7 +48,7 @@ class Surprise : public test::UserConform {
     const Script played = script("1", "asked", lines);
     auto kernel = lab().side(played);
     ASSERT_TRUE(kernel.has_value()) << kernel.error();
-    auto model = make_user_ringbuf_model(played, {}, (*kernel)->facts());
+    auto model = make_user_ringbuf_model(played, test::model_of_this_kernel(), (*kernel)->facts());
     ASSERT_TRUE(model.has_value()) << model.error();
     {
       SCOPED_TRACE("the running kernel");

@@ -255,7 +255,7 @@ class Outcomes(Case):
     def test_a_skip_is_right_where_the_kernel_lacks_the_feature_only(self):
         self.tests("T.skips_rings")
         self.features(old={"rings": "no: not yet"})
-        self.answers(doctor_on_old=answer({"worlds": {"kernel": {"runs": False, "reason": "no rings"}}}))
+        self.answers(doctor_on_old=answer({"worlds": {"kernel": {"runs": False, "reason": "no rings"}}}, 3))
         status, _, _ = self.run_matrix(lacks("old", "rings"), "new")
         self.assertEqual(status, 1)
         self.assertEqual(self.cells()["tests: T skips_rings"],
@@ -270,7 +270,7 @@ class Outcomes(Case):
 
     def test_a_feature_must_be_as_the_matrix_says_in_both_directions(self):
         self.features(one={"speed": "no: slow"}, old={"rings": "yes"})
-        self.answers(doctor_on_old=answer({"worlds": {"kernel": {"runs": False, "reason": "no rings"}}}))
+        self.answers(doctor_on_old=answer({"worlds": {"kernel": {"runs": False, "reason": "no rings"}}}, 3))
         self.assertEqual(self.run_matrix("one", lacks("old", "rings"))[0], 1)
         self.assertEqual(self.cells()["features: feature speed"]["one"], ("fail", "one must have speed: no: slow"))
         self.assertEqual(self.cells()["features: feature rings"]["old"],
@@ -290,10 +290,14 @@ class Outcomes(Case):
                          ("fail", "sim/kernel_version.cc says no, the kernel yes"))
 
     def test_a_doctor_that_is_wrong_has_failed(self):
-        self.answers(doctor=answer({"worlds": {"kernel": {"runs": False, "reason": "no rings"}}}))
+        self.answers(doctor=answer({"worlds": {"kernel": {"runs": False, "reason": "no rings"}}}, 3))
         self.assertEqual(self.run_matrix("one")[0], 1)
-        self.assertEqual(self.cells()["features: doctor says whether kernel rings run"]["one"],
-                         ("fail", "says that kernel rings cannot run: no rings"))
+        self.assertEqual(self.cells()["features: doctor finds that kernel rings run"]["one"],
+                         ("fail", "says no: no rings"))
+        self.answers(doctor=answer({"worlds": {"kernel": {"runs": True, "reason": ""}}}, 3))
+        self.assertEqual(self.run_matrix("one")[0], 1)
+        self.assertEqual(self.cells()["features: doctor finds that kernel rings run"]["one"],
+                         ("fail", "says yes, and ends with status 3"))
 
 
 class Commands(Case):
@@ -493,7 +497,7 @@ class Reports(Case):
     def test_rows_of_one_mind_are_one_line_with_one_reason(self):
         self.tests("T.skips_rings", "T.a.skips_rings", "U.skips_rings")
         self.features(old={"rings": "no: not yet"})
-        self.answers(doctor_on_old=answer({"worlds": {"kernel": {"runs": False, "reason": "no rings"}}}))
+        self.answers(doctor_on_old=answer({"worlds": {"kernel": {"runs": False, "reason": "no rings"}}}, 3))
         _, out, _ = self.run_matrix(lacks("old", "rings"))
         self.assertRegex(out, r"3 rows: T, T\.a, … +–¹\n")
         self.assertEqual(out.count("skips_rings: no such thing"), 1)
@@ -551,6 +555,16 @@ class Usage(Case):
         (self.build / "CTestTestfile.cmake").write_text("add_test(a_NOT_BUILT a_NOT_BUILT)\n", encoding="utf-8")
         self.assert_refused(3, "build everything first", "one")
 
+    def test_a_step_is_done_where_it_is_wanted_and_elsewhere_told_why_not(self):
+        steps = TESTS + 'only_on = ["one"]\nwhy = "it is dear"\n' + CHECK + 'where = ["speed"]\n'
+        self.features(two={"speed": "no: slow"})
+        status, out, _ = self.run_matrix("one", lacks("two", "speed"), steps=steps)
+        self.assertEqual(status, 0, out)
+        self.assertEqual(self.cells()["tests: T passes"], {"one": ("pass", "")})
+        self.assertEqual(self.cells()["check: ringbuf copy.wrap"], {"one": ("pass", "")})
+        self.assertIn("  tests on two: only on one: it is dear\n", out)
+        self.assertIn("  check on two: without speed there is nothing to do\n", out)
+
     def test_the_list_runs_nothing(self):
         status, out, _ = self.run_matrix("one", lacks("two", "speed"), arguments=["--list"])
         self.assertEqual((status, out), (0, "one: 2 CPUs, 128 MiB; features, tests\n"
@@ -567,7 +581,6 @@ class Config(Case):
                 ('name = "one"\nsmp = 0', "from 1 to 64"),
                 ('name = "one"\nmemory = "many"', "512M or 2G"),
                 ('lacks = ["speed"]', 'kernel 1: no key "name"'),
-                ('name = "one"\nwithout = { test = "x" }', 'did you mean "tests"?'),
                 ('name = "one"\n[kernel.tests]\nlabel = ["x"]', 'kernel "one".tests: unknown key "label"'),
                 ('name = "one"\n[kernel.tests]\ntime_limit = "soon"', "90s or 5m"),
                 ('name = "one"\n[[kernel]]\nname = "one"', "there twice"),
@@ -585,6 +598,9 @@ class Config(Case):
                 ('[step.x]\ndoes = "check"\ntime_limit = "9s"\nlabels = ["x"]\n', 'unknown key "labels"'),
                 ('[step.x]\ndoes = "check"\ntime_limit = "9s"\noffline = ["1"]\n', "CPU numbers"),
                 ('[step.x]\ndoes = "check"\ntime_limit = "9s"\nneeds = ["ring"]\n', 'did you mean "rings"?'),
+                ('[step.x]\ndoes = "check"\ntime_limit = "9s"\nwhere = ["ring"]\n', 'did you mean "rings"?'),
+                ('[step.x]\ndoes = "check"\ntime_limit = "9s"\nonly_on = ["on"]\n', 'did you mean "one"?'),
+                ('[step.x]\ndoes = "check"\ntime_limit = "9s"\nonly_on = ["one"]\n', "why it is done on these"),
                 ('[step.lacks]\ndoes = "check"\ntime_limit = "9s"\n', "no key of a kernel"),
                 (TESTS + '[step.tests.left_out]\n"(" = "x"\n', "no pattern"),
                 ('[[skip]]\nsays = "x"\nlacks = "wings"\n', 'did you mean "rings"?')]:

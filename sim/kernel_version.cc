@@ -52,6 +52,16 @@ ring::Result<KernelVersion> parse_kernel_version(std::string_view text) {
   return version;
 }
 
+ring::Result<KernelVersion> running_kernel_version(std::string_view release, std::string_view version) {
+  constexpr std::string_view mark = " Debian ";
+  auto named = parse_kernel_version(release);
+  const std::size_t place = version.find(mark);
+  if (!named || place == std::string_view::npos) return named;
+  const auto built = parse_kernel_version(version.substr(place + mark.size()));
+  const bool same_series = built && built->major == named->major && built->minor == named->minor;
+  return same_series ? built : named;
+}
+
 namespace {
 
 using ring::RingKind;
@@ -66,8 +76,7 @@ constexpr KernelVersion since_6_3[] = {{6, 3, 0}};
 constexpr KernelVersion since_pending_pos[] = {{6, 10, 0}, {5, 10, 0}, {5, 15, 0}, {6, 1, 0}, {6, 6, 0}, {6, 9, 0}};
 constexpr KernelVersion since_6_12[] = {{6, 12, 0}};
 constexpr KernelVersion since_6_16[] = {{6, 16, 0}};
-constexpr KernelVersion since_unsplit[] = {{6, 17, 0}, {5, 10, 0}, {6, 1, 0}, {6, 12, 0}};
-constexpr KernelVersion since_6_18[] = {{6, 18, 0}};
+constexpr KernelVersion since_unsplit[] = {{6, 17, 0}, {5, 10, 0}, {6, 1, 0}, {6, 12, 0}, {6, 16, 0}};
 constexpr KernelVersion since_6_19[] = {{6, 19, 0}};
 constexpr KernelVersion since_redirected[] = {{6, 19, 0}, {6, 18, 0}};
 constexpr KernelVersion since_7_2[] = {{7, 2, 0}};
@@ -95,8 +104,8 @@ constexpr VersionRule table[] = {
      "reserve takes a resilient lock in every context, and fails on a deadlock or a time-out",
      "it spins in tasks and interrupts, and tries once in NMIs", since_6_16, "6.16.3 has it, 6.12.118 has not",
      VersionRuleId::ringbuf_resilient_lock, RingKind::ringbuf, true},
-    {"ringbuf_no_exec", "1.3", "a mapping with PROT_EXEC is EPERM", "it is allowed", since_6_18,
-     "6.18.44 refuses it, 6.12.118 allows it; which release in between began to is not known",
+    {"ringbuf_no_exec", "1.3", "a mapping with PROT_EXEC is EPERM", "it is allowed", since_6_16,
+     "6.16.12 refuses it, 6.12.118 allows it; which release in between began to is not known",
      VersionRuleId::ringbuf_no_exec, RingKind::ringbuf, false},
     {"ringbuf_overwrite", "1.11",
      "BPF_F_RB_OVERWRITE makes a ring that gives up its oldest records; overwrite_pos and query 4 tell where it is",
@@ -123,7 +132,7 @@ constexpr VersionRule table[] = {
     {"perf_pages_at_mmap", "2.1", "mmap maps all pages of the ring", "they are mapped as they are touched", since_6_16,
      "6.16 has it, 5.17 has not", VersionRuleId::perf_pages_at_mmap, RingKind::perf, false},
     {"perf_unsplit_mapping", "2.1", "a part of a mapping cannot be unmapped", "a mapping can be split", since_unsplit,
-     "the fix is of mid 2025; 5.10.262, 6.1.192, 6.12.118 and 6.18.44 have it, patch levels are not known",
+     "the fix is of mid 2025; 5.10.262, 6.1.192, 6.12.118, 6.16.12 and 6.18.44 have it, patch levels are not known",
      VersionRuleId::perf_unsplit_mapping, RingKind::perf, false},
     {"perf_redirected_mmap", "2.1", "to map an event whose output goes to another ring is EBUSY", "it is allowed",
      since_redirected, "the fix is of January 2026; 6.18.44 and 6.19.14 have it, 6.12.118 has not",

@@ -33,6 +33,10 @@ std::string to_string(const KernelVersion& version);
 /// Reads `6.12`, `6.12.118` or `6.18.44-fc-v857` (what follows the numbers is ignored, as uname gives it).
 ring::Result<KernelVersion> parse_kernel_version(std::string_view text);
 
+/// The version of a running kernel, from the release and the version that uname gives. Debian's older releases name an
+/// interface (6.1.0-57-amd64); what was built stands in the version (#1 SMP Debian 6.1.192-3 (2026-11-26)).
+ring::Result<KernelVersion> running_kernel_version(std::string_view release, std::string_view version);
+
 inline constexpr KernelVersion default_kernel_version{6, 18};
 
 /// The rules that hold from some release on, in the order of version_rules().

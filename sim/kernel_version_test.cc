@@ -31,6 +31,21 @@ TEST(KernelVersion, RefusesWhatIsNone) {
   }
 }
 
+TEST(KernelVersion, OfARunningKernelIsWhatWasBuiltNotTheNameOfAnInterface) {
+  EXPECT_EQ(running_kernel_version("6.1.0-57-amd64", "#1 SMP PREEMPT_DYNAMIC Debian 6.1.192-3 (2026-11-26)").value(),
+            (KernelVersion{6, 1, 192}));
+  EXPECT_EQ(running_kernel_version("6.12.118+deb13-amd64", "#1 SMP Debian 6.12.118-1 (2026-11-20)").value(),
+            (KernelVersion{6, 12, 118}));
+}
+
+TEST(KernelVersion, OfARunningKernelIsItsReleaseWhereNothingElseIsSaid) {
+  EXPECT_EQ(running_kernel_version("6.18.44-fc", "#1 SMP Mon Nov 30").value(), (KernelVersion{6, 18, 44}));
+  // A kernel of one's own with somebody else's version, and a version that is cut short.
+  EXPECT_EQ(running_kernel_version("6.18.44", "#1 SMP Debian 6.1.192-3").value(), (KernelVersion{6, 18, 44}));
+  EXPECT_EQ(running_kernel_version("6.18.44", "#1 SMP Debian ").value(), (KernelVersion{6, 18, 44}));
+  EXPECT_FALSE(running_kernel_version("unknown", "#1 SMP Debian 6.1.192-3"));
+}
+
 TEST(RingbufRules, AreThoseOfTheReleaseWhereTheyChanged) {
   EXPECT_FALSE(ringbuf_rules({5, 7}).has_ringbuf);
   EXPECT_TRUE(ringbuf_rules({5, 8}).has_ringbuf);

@@ -30,10 +30,14 @@ class Step:
     does: str  # a name in ACTIONS
     time_limit_s: int
     needs: tuple = ()        # features; on a kernel that lacks one the command must say so and end with status 3
+    where: tuple = ()        # features; on a kernel that lacks one there is nothing to do
+    only_on: tuple = ()      # kernels; empty: all of them
+    why: str = ""            # of only_on
     offline: tuple = ()      # CPUs that are taken offline before
     hide: tuple = ()         # folders that are hidden by an empty one
     arguments: tuple = ()    # of the command
     labels: tuple = ()       # of tests: those with one of these
+    only: str = ""           # of tests: pattern of names
     left_out: dict = dataclasses.field(default_factory=dict)     # of tests: pattern of names -> why
     environment: dict = dataclasses.field(default_factory=dict)
 
@@ -48,7 +52,7 @@ class Kernel:
     memory_mib: int
     copy_programs: bool   # into the guest's memory before they run: this kernel reads the host's files page by page
     steps: tuple          # of Step, in the order of the file
-    without: dict         # step -> why it is not done here
+    without: dict         # step -> why it is not done here; worked out from the steps' `where` and `only_on`
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,13 +82,13 @@ ACTIONS = {
     "features": set(),
     "rules": set(),
     "doctor": set(),
-    "tests": {"labels", "left_out", "environment"},
+    "tests": {"labels", "only", "left_out", "environment"},
     "conform": {"arguments"},
     "check": {"arguments"},
     "mutants": {"arguments"},
 }
-STEP_KEYS = {"does", "time_limit", "needs", "offline", "hide"}
-KERNEL_KEYS = {"name", "lacks", "smp", "memory", "copy_programs", "without"}
+STEP_KEYS = {"does", "time_limit", "needs", "where", "only_on", "why", "offline", "hide"}
+KERNEL_KEYS = {"name", "lacks", "smp", "memory", "copy_programs"}
 
 
 def nearest(word, known):
@@ -169,40 +173,55 @@ def seconds(place, text):
     return int(match[1]) * (60 if match[2] == "m" else 1)
 
 
-def read_step(place, name, features):
+def read_step(place, name, features, kernels):
     does = place.take("does", str, f"one of {', '.join(ACTIONS)}")
     if does not in ACTIONS:
         raise place.error(f'does "{does}", which no step can', nearest(does, ACTIONS))
     place.only(STEP_KEYS | ACTIONS[does])
     left_out = place.texts("left_out", 'left_out as a table: "pattern of names" = "why"')
-    for pattern in left_out:
+    only = place.take("only", str, "a pattern of names", default="")
+    for pattern in (only, *left_out):
         place.pattern(pattern)
     labels = place.items("labels", str, 'labels of ctest, as ["kernel"]')
     if does == "tests" and not labels:
         raise place.error("has no labels", 'write labels of ctest, as ["kernel"]')
-    return Step(name=name, does=does, labels=labels, left_out=left_out,
+    only_on = place.items("only_on", str, "a list of kernels", kernels)
+    why = place.take("why", str, "why it is done on these kernels only", default=None if only_on else "")
+    return Step(name=name, does=does, labels=labels, only=only, left_out=left_out, only_on=only_on, why=why,
                 time_limit_s=seconds(place, place.take("time_limit", str, "time_limit as 90s or 5m")),
                 needs=place.items("needs", str, "a list of features", features),
+                where=place.items("where", str, "a list of features", features),
                 offline=place.items("offline", int, "a list of CPU numbers, as [1, 3]"),
                 hide=place.items("hide", str, "a list of folders"),
                 arguments=place.items("arguments", str, "a list of texts"),
                 environment=place.texts("environment", 'environment as a table: NAME = "value"'))
 
 
-def steps_of(place, steps, features):
-    """The steps of one kernel: those of the file, changed by the kernel's tables, but for those it goes without."""
-    without = place.texts("without", 'without as a table: step = "why"')
-    for name in without:
-        if name not in steps:
-            raise place.error(f'without names "{name}", which is no step', nearest(name, steps))
-    chosen = []
-    for name, table in steps.items():
-        if name in without:
-            continue
+def why_not(step, kernel, lacks):
+    """Why a step is not done on a kernel; empty when it is."""
+    if step.only_on and kernel not in step.only_on:
+        return f"only on {', '.join(step.only_on)}: {step.why}"
+    missing = [feature for feature in step.where if feature in lacks]
+    return f"without {', '.join(missing)} there is nothing to do" if missing else ""
+
+
+def steps_of(place, kernel, lacks, file):
+    """The steps of one kernel, those of the file changed by the kernel's tables, and why others are not done."""
+    chosen, without = [], {}
+    for name, table in file.table["step"].items():
         changed = place.take(name, dict, "a table", default={})
         own = Place(place.path, f"{place.name}.{name}", {**table, **changed})
-        chosen.append(read_step(own, name, features))
+        step = read_step(own, name, file.table["features"], names_of_kernels(file))
+        why = why_not(step, kernel, lacks)
+        if why:
+            without[name] = why
+        else:
+            chosen.append(step)
     return tuple(chosen), without
+
+
+def names_of_kernels(file):
+    return [entry["name"] for entry in file.table["kernel"] if isinstance(entry, dict) and "name" in entry]
 
 
 def read_kernel(path, number, table, file):
@@ -213,15 +232,15 @@ def read_kernel(path, number, table, file):
     place.only(KERNEL_KEYS | set(steps))
     guest = {**file.take("guest", dict, "a table"), **table}
     whole = Place(path, place.name, guest)
-    chosen, without = steps_of(place, steps, features)
+    lacks = frozenset(place.items("lacks", str, "a list of features", features))
+    chosen, without = steps_of(place, name, lacks, file)
     smp = whole.take("smp", int, "smp as a number of CPUs")
     if not 1 <= smp <= 64:
         raise place.error(f"smp is {smp}", "write a number from 1 to 64")
     copy = table.get("copy_programs", False)
     if not isinstance(copy, bool):
         raise place.error(f"copy_programs is {describe(copy)}", "write true or false")
-    return Kernel(name=name, smp=smp, steps=chosen, without=without, copy_programs=copy,
-                  lacks=frozenset(place.items("lacks", str, "a list of features", features)),
+    return Kernel(name=name, smp=smp, steps=chosen, without=without, copy_programs=copy, lacks=lacks,
                   memory_mib=mebibytes(place, whole.take("memory", str, "memory as 512M or 2G")))
 
 
@@ -249,12 +268,12 @@ def load(path):
     steps = file.take("step", dict, "the steps as tables: [step.tests]")
     guest = Place(path, "guest", file.take("guest", dict, "a table with smp and memory"))
     guest.only({"smp", "memory"})
+    entries = file.take("kernel", list, "kernels as [[kernel]]")
     for name, step in steps.items():
         if name in KERNEL_KEYS:
             raise file.error(f'a step is named "{name}"', "give it a name that is no key of a kernel")
-        read_step(Place(path, f"step.{name}", step), name, features)
-    kernels = tuple(read_kernel(path, number, entry, file)
-                    for number, entry in enumerate(file.take("kernel", list, "kernels as [[kernel]]"), start=1))
+        read_step(Place(path, f"step.{name}", step), name, features, names_of_kernels(file))
+    kernels = tuple(read_kernel(path, number, entry, file) for number, entry in enumerate(entries, start=1))
     names = [kernel.name for kernel in kernels]
     for name in names:
         if names.count(name) > 1:

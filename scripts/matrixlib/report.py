@@ -112,10 +112,10 @@ def step_lines(run, step, footnotes, everything):
         if row.step != step:
             continue
         pattern = pattern_of(run.cells_of(row))
-        if everything:
-            folded[row] = [row]
-        elif agrees_everywhere(pattern):
+        if not everything and agrees_everywhere(pattern):
             agreeing += 1
+        elif everything or any(cell is not None and cell[2] for cell in pattern):
+            folded[row] = [row]  # an answer is worth its own line
         else:
             folded.setdefault(pattern, []).append(row)
     for rows in folded.values():

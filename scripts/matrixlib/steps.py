@@ -73,7 +73,7 @@ class StepRun:
                         self._command("doctor", [self.setting.ringside, "doctor", "--format", "json"]),
                         *(self._command(name, self._ringside_command(other)) for name, other in self.refused.items())]
         if step.does == "tests":
-            tests = suite.chosen(self.setting.tests, step.labels, step.left_out)
+            tests = suite.chosen(self.setting.tests, step)
             return suite.programs(tests), suite.commands(tests)
         return [], [self._command(step.does, self._ringside_command(step))]
 
@@ -165,7 +165,7 @@ class StepRun:
         if event["late"]:
             self.add(row, self._failure(event, f"took longer than {self.step.time_limit_s} s"))
             return
-        if event["status"] == 3 and name not in self.refused and self.step.does != "tests":
+        if event["status"] == 3 and name == self.step.does:
             self.add(row, self._failure(event, f"says that it cannot run, though nothing is lacking: "
                                                f"{one_line(event['stderr'])}"))
             return
@@ -225,12 +225,15 @@ class StepRun:
 
     def _take_doctor(self, event):
         world = json.loads(event["stdout"])["worlds"]["kernel"]
-        row = self._row("doctor", "says whether kernel rings run")
-        if world["runs"] == (not self.lacking):
-            self.add(row, Cell(PASS, detail=world["reason"], told="run" if world["runs"] else "lack"))
+        row = self._row("doctor", "finds that kernel rings run")
+        told = "yes" if world["runs"] else "no"
+        reason = one_line(world["reason"]) or "nothing is missing"
+        if world["runs"] != (not self.lacking):
+            self.add(row, Cell(FAIL, f"says {told}: {reason}", told=told))
+        elif event["status"] != (3 if self.lacking else 0):
+            self.add(row, Cell(FAIL, f"says {told}, and ends with status {event['status']}", told=told))
         else:
-            self.add(row, Cell(FAIL, f"says that kernel rings {'run' if world['runs'] else 'cannot run'}: "
-                                     f"{world['reason'] or 'nothing is missing'}"))
+            self.add(row, Cell(PASS, detail=reason, told=told))
 
     def _take_refusal(self, event):
         """A command that lacks what it needs must say so in one line, and end with status 3."""

@@ -73,10 +73,10 @@ def read(build):
     return parse(run.stdout)
 
 
-def chosen(tests, labels, left_out):
-    """The tests with one of the labels, but for those that a pattern leaves out."""
-    return [test for test in tests
-            if test.labels & set(labels) and not any(re.search(pattern, test.name) for pattern in left_out)]
+def chosen(tests, step):
+    """The tests of a step: with one of its labels and the names that it wants, but for those that it leaves out."""
+    return [test for test in tests if test.labels & set(step.labels) and re.search(step.only, test.name)
+            and not any(re.search(pattern, test.name) for pattern in step.left_out)]
 
 
 def variables(environment):
