@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,11 +76,29 @@ inline std::ostream& operator<<(std::ostream& out, const Holdings& holdings) {
   return out << holdings.descriptors << " descriptors, " << holdings.ring_mappings << " ring mappings, "
              << holdings.threads << " threads";
 }
+/// Threads of this process. One that was joined may still be on its way out of the kernel: it is none.
+inline std::ptrdiff_t living_threads() {
+  constexpr unsigned long exiting = 4;  // PF_EXITING, in the ninth field of stat
+  std::ptrdiff_t living = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream file(task.path() / "stat");
+    std::string stat;
+    if (!std::getline(file, stat)) continue;  // gone while we looked
+    std::istringstream fields(stat.substr(stat.rfind(')') + 1));
+    std::string skipped;
+    for (int field = 3; field < 9; ++field) fields >> skipped;
+    unsigned long flags = exiting;
+    fields >> flags;
+    if ((flags & exiting) == 0) ++living;
+  }
+  return living;
+}
+
 inline Holdings holdings() {
   const auto entries = [](const char* directory) {
     return std::distance(std::filesystem::directory_iterator(directory), std::filesystem::directory_iterator());
   };
-  Holdings now{.descriptors = entries("/proc/self/fd"), .ring_mappings = 0, .threads = entries("/proc/self/task")};
+  Holdings now{.descriptors = entries("/proc/self/fd"), .ring_mappings = 0, .threads = living_threads()};
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
     if (line.find("anon_inode:") != std::string::npos) ++now.ring_mappings;
