@@ -51,9 +51,14 @@ class RunnerTest(unittest.TestCase):
                      ".ci/run", "CMakePresets.json"):
             (self.root / name).parent.mkdir(exist_ok=True)
             shutil.copy(ROOT / name, self.root / name)
-        # What is installed is not this test's question.
-        (self.root / "scripts/setup").write_text("#!/bin/sh\n", encoding="utf-8")
-        (self.root / "scripts/setup").chmod(0o755)
+        # What is installed and what other kernels do are not this test's questions.
+        self.script("scripts/matrix",
+                    "echo 'clean: 1,000 cells passed, 0 failed, 20 skipped; 2 kernels, 1 s'; echo logs")
+        self.script("scripts/setup", "")
+
+    def script(self, name, text):
+        (self.root / name).write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+        (self.root / name).chmod(0o755)
 
     def start(self, tests, *command, **environment):
         (self.root / "CMakeLists.txt").write_text(HEAD + tests, encoding="utf-8")
@@ -121,15 +126,27 @@ class RunnerTest(unittest.TestCase):
 
     def test_ci_sums_all_runs_up(self):
         tests = test("a", "true") + test("b", "true", "props") + test("c", "true", "tidy")
-        # All three as the README gives it, unit and props with clang and with ASan, unit with TSan.
-        self.assertEqual(self.run_to_end(tests, ".ci/run"), (0, "8 passed, 0 failed, 0 skipped"))
+        # All three as the README gives it, the matrix, unit and props with clang and with ASan, unit with TSan.
+        self.assertEqual(self.run_to_end(tests, ".ci/run"), (0, "1008 passed, 0 failed, 20 skipped"))
+
+    def test_ci_fails_when_a_kernel_of_the_matrix_does(self):
+        self.script("scripts/matrix", "printf 'Failed\\n  6.1  a: torn\\n'; "
+                    "echo 'FAILED: 7 cells passed, 1 failed, 2 skipped; 2 kernels, 1 s'; exit 1")
+        process = self.start(test("a", "true"), ".ci/run")
+        lines = process.communicate()[0].splitlines()
+        self.assertEqual((process.returncode, lines[-1]), (1, "11 passed, 1 failed, 2 skipped"))
+        self.assertIn("  6.1  a: torn", lines[lines.index("== all runs"):])
+
+    def test_ci_fails_when_a_run_says_no_counts(self):
+        self.script("scripts/matrix", "echo oops; exit 3")
+        self.assertEqual(self.run_to_end(test("a", "true"), ".ci/run"), (1, "4 passed, 1 failed, 0 skipped"))
 
     def test_ci_fails_when_one_run_fails_and_still_does_the_others(self):
         tests = ('if("${CMAKE_CXX_FLAGS}" MATCHES "address")\n' + test("a", "echo because; false") + "else()\n"
                  + test("a", "true") + "endif()\n")
         process = self.start(tests, ".ci/run")
         lines = process.communicate()[0].splitlines()
-        self.assertEqual((process.returncode, lines[-1]), (1, "3 passed, 1 failed, 0 skipped"))
+        self.assertEqual((process.returncode, lines[-1]), (1, "1003 passed, 1 failed, 20 skipped"))
         # The end of the log is enough to know what broke, although another run came after.
         self.assertEqual(lines[lines.index("== all runs") + 1:-1],
                          ["failed: scripts/test --preset asan-ubsan --label unit --label props", "failed:",
