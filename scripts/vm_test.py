@@ -43,7 +43,8 @@ class CommandTest(VmTestCase):
         self.assertEqual(self.vm("/etc/passwd")[0], 126)
 
     def test_arguments_arrive_byte_for_byte(self):
-        arguments = ["", "two words", "line\nfeed", "'\"`$(echo no)", "*", "ä", "\udcff", "-x", "--"]
+        # The longest that Linux takes is 128 KiB with its end.
+        arguments = ["x" * 131071, "", "two words", "line\nfeed", "'\"`$(echo no)", "*", "ä", "\udcff", "-x", "--"]
         status, output, _ = self.vm("python3", "-c", PRINT_ARGUMENTS, *arguments)
         self.assertEqual((status, output), (0, b"|".join(map(os.fsencode, arguments))))
 
@@ -204,6 +205,12 @@ class GuestTest(VmTestCase):
         output = self.out("cd /sys/devices/system/cpu; "
                           "echo 0 >cpu1/online; cat online; echo 1 >cpu1/online; cat online")
         self.assertEqual(output, "0\n0-1\n")
+
+    def test_processor_0_goes_away_where_the_kernel_lets_it(self):
+        # Linux 6.5 took that away.
+        online = self.out("cd /sys/devices/system/cpu; if [ -e cpu0/online ]; then echo 0 >cpu0/online; fi; cat online")
+        version = tuple(int(part) for part in vm_case.KERNEL.split(".")[:2])
+        self.assertEqual(online, "1\n" if version < (6, 5) else "0-1\n")
 
     def test_bpf_is_compiled_and_perf_is_open(self):
         self.assertEqual(self.out("cat /proc/sys/net/core/bpf_jit_enable /proc/sys/kernel/perf_event_paranoid"),

@@ -9,13 +9,15 @@ import time
 from vmlib import runner_options, runner_request
 from vmlib.cache import default_root
 from vmlib.runner_boot import AWAKE_S, Booter
-from vmlib.runner_console import OUT_OF_MEMORY
+from vmlib.runner_console import OUT_OF_MEMORY, TROUBLE
 from vmlib.runner_faults import STATUS, Fault, Interrupted
 from vmlib.runner_monitor import MonitorError
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # How long a guest that hangs may take to say where.
 LAST_WORDS_S = 3
+# How long the reader of a command that was cut off may stall before the rest is dropped.
+FLUSH_S = 5
 
 
 def signal_name(number):
@@ -68,11 +70,11 @@ class Run:
         except Fault as problem:
             if self.dmesg and problem.console:
                 self.dmesg.write("\n".join(["end of the console:", *problem.console, ""]).encode())
-            raise
-        finally:
             self.booter.end()
-            # What the command wrote before the end is passed on, however long its reader takes.
-            relay.flush()
+            relay.flush(FLUSH_S)
+            raise
+        self.booter.end()
+        relay.flush()
         return self.status(relay)
 
     def watch(self, relay):
@@ -87,7 +89,9 @@ class Run:
             # Only when there is nothing to be read the guest is silent or late: this process may have been stopped.
             if not relay.turn(min(silent_at, late_at, time.monotonic() + 3600) - time.monotonic()):
                 if time.monotonic() >= late_at:
-                    raise Fault("timeout", f"the command did not end within {timeout_s:g} s")
+                    console = relay.guest.console
+                    raise Fault("timeout", f"the command did not end within {timeout_s:g} s",
+                                console.end() if console.first(TROUBLE) else ())
                 if time.monotonic() >= silent_at:
                     self.last_words(relay)
                     raise Fault("hang", f"{self.booter.kernel.release} has been silent for {hang_after_s:g} s",
@@ -158,8 +162,22 @@ def run(arguments, started_at):
             this.booter.end()
 
 
+def open_missing_streams():
+    """Else the first files that are opened would be taken for standard input, output or error."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open("/dev/null", os.O_RDWR)
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
+
+
 def main(arguments, started_at):
     """The exit status of scripts/vm."""
+    open_missing_streams()
     for number in ENDING:
         signal.signal(number, interrupt)
     # Reading a terminal from the background must fail, not stop us: the command may not want to read at all.

@@ -11,6 +11,9 @@ OOPS = re.compile(r"(BUG: .*|kernel BUG at .*|Oops: .*|general protection fault.
                   r"unhandled error.*|invalid opcode: .*|divide error: .*|stack segment: .*|double fault: .*)")
 PANIC = re.compile(r"Kernel panic - not syncing: (.*)")
 OUT_OF_MEMORY = re.compile(r"Out of memory: Killed process|oom-kill:|Memory cgroup out of memory")
+# What a kernel says that goes on, but not well.
+TROUBLE = re.compile(r"soft lockup|hard LOCKUP|blocked for more than|rcu: INFO|WARNING: CPU|BUG: |" +
+                     OUT_OF_MEMORY.pattern)
 INIT = re.compile(r"ringside init: (.*)")
 TIMESTAMP = re.compile(r"^\[ *\d+\.\d+\](\[ *[TC]\d+\])? ?")
 

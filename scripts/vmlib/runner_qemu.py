@@ -15,6 +15,7 @@ QEMU = "qemu-system-x86_64"
 KERNEL_ARGUMENTS = ("console=ttyS0 quiet panic=-1 oops=panic reboot=t mitigations=off nokaslr tsc=reliable "
                     "no_timer_check random.trust_cpu=on cryptomgr.notests noresume rcupdate.rcu_expedited=1 "
                     "cpu0_hotplug pci=off")
+COMMAND_LINE_BYTES = 2047
 # Virtio-mmio places for writable shares in every guest, so that guests with and without them share a snapshot.
 SHARE_SLOTS = 4
 
@@ -38,12 +39,15 @@ class Machine:
         self.memory_mib = options.memory_mib
         self.accel = accel
         self.shares = list(options.rw)
-        self.arguments = " ".join(filter(None, [KERNEL_ARGUMENTS, *arguments, options.append]))
+        self.append = " ".join(filter(None, [KERNEL_ARGUMENTS, *arguments, options.append]))
+        if len(self.append) > COMMAND_LINE_BYTES:
+            raise Fault("usage", f"--append: {len(self.append)} bytes of arguments for the kernel, with ours; it takes "
+                                 f"{COMMAND_LINE_BYTES}")
         # Rounded up, so that there are few machines to make snapshots of.
         self.slots = -(-max(len(self.shares), 1) // SHARE_SLOTS) * SHARE_SLOTS
 
     def identity(self):
-        return [self.file_system, self.smp, self.memory_mib, self.accel, self.slots, self.arguments]
+        return [self.file_system, self.smp, self.memory_mib, self.accel, self.slots, self.append]
 
 
 def escaped(value):
@@ -74,7 +78,7 @@ def qemu_arguments(machine, memory, shares, sockets):
     return [program(QEMU), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
             "-machine", "microvm,memory-backend=ram", "-accel", accel, "-cpu", cpu, "-smp", str(machine.smp),
             "-m", f"{machine.memory_mib}M", "-object", f"{memory},id=ram,size={machine.memory_mib}M",
-            "-kernel", machine.vmlinux, "-initrd", machine.initrd, "-append", machine.arguments,
+            "-kernel", machine.vmlinux, "-initrd", machine.initrd, "-append", machine.append,
             "-chardev", f"socket,id=console,fd={console}", "-serial", "chardev:console",
             "-chardev", f"socket,id=monitor,fd={monitor}", "-mon", "chardev=monitor,mode=control",
             "-chardev", f"socket,id=stream,fd={stream}",
@@ -139,14 +143,12 @@ class Guest:
 
     def end(self):
         """Ends QEMU and what serves it, at once, and waits until they are gone."""
-        running = [self.pid] if self.pid and self.status is None else []
-        for pid in running + self.helpers:
-            os.kill(pid, signal.SIGKILL)
-        if running:
+        if self.pid and self.status is None:
+            os.kill(self.pid, signal.SIGKILL)
             self.collect()
-        for pid in self.helpers:
-            os.waitpid(pid, 0)
-        self.helpers = []
+        while self.helpers:
+            os.kill(self.helpers[-1], signal.SIGKILL)
+            os.waitpid(self.helpers.pop(), 0)
         for ours in (self.stream, self.serial, self.monitor.socket):
             ours.close()
 

@@ -230,11 +230,12 @@ class Relay:
         if due:
             self.send(stream.numbers(stream.CREDIT, sink.kind, due))
 
-    def flush(self):
-        """Passes on what the command wrote before it ended, however long its reader takes."""
+    def flush(self, patience_s=None):
+        """Passes on what the command wrote before it ended, however long its reader takes, unless told otherwise."""
         for sink in self.sinks.values():
             while sink.is_open and sink.pieces:
                 poll = select.poll()
                 poll.register(sink.descriptor, select.POLLOUT)
-                poll.poll()
+                if not poll.poll(patience_s and patience_s * 1000):
+                    break
                 sink.write()

@@ -15,7 +15,7 @@
 
 enum {
   PROTOCOL_VERSION = 1,
-  FRAME_PAYLOAD_MAX = 65536,
+  FRAME_PAYLOAD_MAX = 262144,  // more than the longest argument that Linux takes, 128 KiB
   OUTPUT_WINDOW = 1048576,
   INPUT_WINDOW = 262144,
 };
