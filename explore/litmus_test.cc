@@ -180,6 +180,23 @@ TEST(Litmus, IndependentReadsOfIndependentWrites) {
   EXPECT_FALSE(allowed(explore(MemoryModel::c11, independent_reads(sc), 4), "1 0 1 0"));
 }
 
+TEST(Litmus, FencesBetweenReadsOfIndependentWrites) {
+  const auto reader = [](Atomic<std::int32_t> Memory::* first, Atomic<std::int32_t> Memory::* second, std::size_t at) {
+    return [=](Memory& m) {
+      m.r[at] = (m.*first).load(rlx);
+      atomic_fence(sc);
+      m.r[at + 1] = (m.*second).load(rlx);
+    };
+  };
+  const std::vector<Thread> threads{[](Memory& m) { m.x.store(1, rlx); }, [](Memory& m) { m.y.store(1, rlx); },
+                                    reader(&Memory::x, &Memory::y, 0), reader(&Memory::y, &Memory::x, 2)};
+  for (const MemoryModel model : {MemoryModel::sc, MemoryModel::tso, MemoryModel::c11}) {
+    const Seen seen = explore(model, threads, 4);
+    EXPECT_EQ(seen.executions(), 15) << name_of(model);
+    EXPECT_FALSE(allowed(seen, "1 0 1 0")) << name_of(model);
+  }
+}
+
 TEST(Litmus, TwoPlusTwoWrites) {
   const auto threads = [](Order order) {
     return std::vector<Thread>{[=](Memory& m) {
