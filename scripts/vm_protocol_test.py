@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What scripts/vm and its guests say to each other, and what is read from their console; without a guest."""
 
+import contextlib
+import io
 import pathlib
 import re
+import signal
 import unittest
+import unittest.mock
 
-from vmlib import runner_stream
+from vmlib import runner, runner_stream
 from vmlib.runner_console import Console
 
 SCRIPTS = pathlib.Path(__file__).resolve().parent
@@ -48,6 +52,18 @@ class ProtocolTest(unittest.TestCase):
         console.add(b"\x1b[2J\x1b]0;title\x07one\r\n\x1bctwo\x00\n")
         self.assertNotIn("\x1b", "".join(console.end()))
         self.assertNotIn("\x07", "".join(console.end()))
+
+    def test_an_error_of_its_own_is_not_taken_for_the_status_of_the_command(self):
+        def broken(*_):
+            raise ValueError("planted")
+
+        told = io.StringIO()
+        handlers = {number: signal.getsignal(number) for number in (*runner.ENDING, signal.SIGTTIN)}
+        with unittest.mock.patch.object(runner, "run", broken), contextlib.redirect_stderr(told):
+            self.assertEqual(runner.main([], 0), 125)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        self.assertTrue(told.getvalue().startswith("scripts/vm: setup: an error of scripts/vm itself"))
 
     def test_of_a_long_console_only_the_end_is_kept(self):
         console = Console()

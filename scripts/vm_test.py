@@ -216,6 +216,24 @@ class GuestTest(VmTestCase):
         self.assertEqual(self.out("cat /proc/sys/net/core/bpf_jit_enable /proc/sys/kernel/perf_event_paranoid"),
                          "1\n-1\n")
 
+    def test_perf_counts_software_events_and_writes_to_an_address(self):
+        program = ("import ctypes, os, struct\n"
+                   "libc = ctypes.CDLL(None, use_errno=True)\n"
+                   "word = ctypes.c_uint64(0)\n"
+                   "def count(kind, config, bp_type=0, address=0, length=0):\n"
+                   "    attr = struct.pack('=IIQQQQQIIQQ', kind, 128, config, 0, 0, 0, 0, 0, bp_type, address,\n"
+                   "                       length)\n"
+                   "    event = libc.syscall(298, ctypes.create_string_buffer(attr, 128), 0, -1, -1, 0)\n"
+                   "    assert event >= 0, os.strerror(ctypes.get_errno())\n"
+                   "    for value in range(5):\n"
+                   "        word.value = value\n"
+                   "    os.sched_yield()\n"
+                   "    return struct.unpack('=Q', os.read(event, 8))[0]\n"
+                   "print(count(1, 1) > 0, count(5, 0, 2, ctypes.addressof(word), 8))\n")
+        # The software event is task-clock; the breakpoint fires at each of the five writes.
+        status, output, errors = self.vm("python3", "-c", program)
+        self.assertEqual((status, output), (0, b"True 5\n"), errors)
+
     def test_its_clock_is_right(self):
         before = time.time()
         told = float(self.out("date +%s.%N"))

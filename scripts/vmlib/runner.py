@@ -10,7 +10,7 @@ from vmlib import runner_options, runner_request
 from vmlib.cache import default_root
 from vmlib.runner_boot import AWAKE_S, Booter
 from vmlib.runner_console import OUT_OF_MEMORY, TROUBLE
-from vmlib.runner_faults import STATUS, Fault, Interrupted
+from vmlib.runner_faults import STATUS, Fault, Interrupted, say
 from vmlib.runner_monitor import MonitorError
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -39,7 +39,7 @@ class Run:
 
     def say(self, text):
         if not self.options.quiet:
-            print(f"scripts/vm: {text}", file=sys.stderr, flush=True)
+            say(f"scripts/vm: {text}")
 
     def mark(self, name, at=None):
         self.times.append((name, (at or time.monotonic()) - self.started_at))
@@ -106,10 +106,7 @@ class Run:
         crash = console.crash()
         if crash:
             raise Fault("panic", f"{self.booter.kernel.release} had a {crash}", console.end())
-        if relay.lost_helper:
-            said = relay.guest.helper_complaint() or "it did not say why"
-            raise Fault("lost", f"virtiofsd ended: {said}", console.end())
-        raise Fault("lost", relay.guest.how_it_ended(), console.end())
+        raise Fault("lost", relay.how_it_ended(), console.end())
 
     def last_words(self, relay):
         """Asks a silent guest, by an interrupt that it cannot mask, what its processors are at."""
@@ -127,7 +124,7 @@ class Run:
         self.mark("all")
         if self.options.times:
             told = ", ".join(f"{name} {seconds:.3f}" for name, seconds in self.times)
-            print(f"scripts/vm: seconds: {told}", file=sys.stderr)
+            say(f"scripts/vm: seconds: {told}")
         killed, value = relay.result
         if killed:
             self.say(f"the command was killed by signal {value} ({signal_name(value)})")
@@ -185,10 +182,18 @@ def main(arguments, started_at):
     try:
         return run(arguments, started_at)
     except Fault as problem:
-        print("\n".join(problem.lines()), file=sys.stderr, flush=True)
+        problem.tell()
+        return STATUS
+    except OSError as problem:
+        Fault("setup", str(problem)).tell()
         return STATUS
     except Interrupted as problem:
         # Whoever waits for us is to see that the signal ended us.
         signal.signal(problem.number, signal.SIG_DFL)
         os.kill(os.getpid(), problem.number)
         return 128 + problem.number
+    except Exception as problem:  # whatever it is, it must not be taken for the status of the command
+        import traceback
+        Fault("setup", f"an error of scripts/vm itself, please report it: {problem!r}",
+              traceback.format_exc().splitlines()).tell()
+        return STATUS

@@ -4,7 +4,6 @@
 import hashlib
 import json
 import os
-import platform
 import time
 
 from vmlib import runner_initrd, runner_request
@@ -26,8 +25,9 @@ AWAKE_S = 30
 
 
 def check_machine():
-    if platform.machine() != "x86_64":
-        raise Fault("setup", f"this machine is {platform.machine()}; guests run on x86_64 only")
+    machine = os.uname().machine
+    if machine != "x86_64":
+        raise Fault("setup", f"this machine is {machine}; guests run on x86_64 only")
 
 
 class Booter:
@@ -126,7 +126,8 @@ class Booter:
 
     def _give_up(self, relay, in_time):
         """Throws unless the guest crashed, which may be tried again."""
-        console, complaint = relay.guest.console, relay.guest.complaint()
+        console = relay.guest.console
+        how = relay.how_it_ended() if in_time else None
         self.end()
         if not in_time:
             raise Fault("boot", f"{self.kernel.release} was not ready after {self.options.boot_timeout_s:g} s",
@@ -134,8 +135,7 @@ class Booter:
         if console.init_complaint():
             raise Fault("boot", f"{self.kernel.release}: {console.init_complaint()}", console.end())
         if not console.crash():
-            raise Fault("boot", f"QEMU ended while {self.kernel.release} booted: {complaint or 'it did not say why'}",
-                        console.end())
+            raise Fault("boot", f"while {self.kernel.release} booted, {how}", console.end())
 
     # A guest that takes the command.
 
@@ -161,7 +161,7 @@ class Booter:
             return None
         if not in_time:
             return f"the guest did not take the command within {AWAKE_S} s"
-        return relay.guest.console.crash() or relay.guest.how_it_ended()
+        return relay.guest.console.crash() or relay.how_it_ended()
 
     def output_of(self, command):
         """What a command of our own, run by root in a guest, writes to its standard output. Throws Fault."""

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The runner's own faults: what they are called, and how they are told."""
 
+import sys
+
 STATUS = 125
 
 KINDS = ("usage",    # the command line is wrong
@@ -13,6 +15,14 @@ KINDS = ("usage",    # the command line is wrong
          "lost")     # QEMU ended, and the guest's kernel did not say why
 
 
+def say(text):
+    """Tells whoever reads standard error, if anybody still does."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        pass
+
+
 class Fault(Exception):
     """A fault of the runner: its kind, one line that says what, and the end of the console where that helps."""
 
@@ -21,6 +31,9 @@ class Fault(Exception):
         super().__init__(what)
         self.kind = kind
         self.console = list(console)
+
+    def tell(self):
+        say("\n".join(self.lines()))
 
     def lines(self):
         """What goes to standard error: exactly one line of the runner's own, then the console."""

@@ -5,7 +5,6 @@
 import fcntl
 import json
 import os
-import subprocess
 
 from vmlib.runner_faults import Fault
 from vmlib.runner_files import write_file
@@ -83,6 +82,7 @@ class Host:
         """How fast the time-stamp counter ticks: guests on TCG see the host's, and cannot find out by themselves.
         `init` is the guest's init, which measures it when it is not process 1."""
         def find_out(old):
+            import subprocess  # rarely needed, and slow to import
             try:
                 told = subprocess.run([init], capture_output=True, text=True, check=True).stdout
                 khz = int(told)

@@ -3,7 +3,6 @@
 
 import hashlib
 import os
-import subprocess
 
 from vmlib.runner_faults import Fault
 from vmlib.runner_files import write_file
@@ -33,6 +32,7 @@ def compiled_init(cache_dir, digest):
     path = os.path.join(cache_dir, "guest", f"init-{digest[:16]}")
     if os.path.exists(path):
         return path
+    import subprocess  # rarely needed, and slow to import
     sources = sorted(os.path.join(GUEST, name) for name in os.listdir(GUEST) if name.endswith(".c"))
     os.makedirs(os.path.dirname(path), exist_ok=True)
     temporary = f"{path}.{os.getpid()}.tmp"
@@ -103,6 +103,7 @@ class Modules:
             import gzip
             data = gzip.decompress(data)
         elif path.endswith(".zst"):
+            import subprocess
             data = subprocess.run(["zstd", "-dcq", full], stdout=subprocess.PIPE, check=True).stdout
         if data.endswith(SIGNATURE_MAGIC) and not keep_signature:
             information = data[-len(SIGNATURE_MAGIC) - 12:-len(SIGNATURE_MAGIC)]

@@ -170,6 +170,6 @@ class Guest:
         """One line, once QEMU ended."""
         code = os.waitstatus_to_exitcode(self.collect())
         if code == 0:
-            return "the guest shut itself down before the command ended"
+            return "the guest shut itself down"
         how = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
         return f"QEMU {how}: {self.complaint()}" if self.complaint() else f"QEMU {how}"

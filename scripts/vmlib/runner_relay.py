@@ -211,6 +211,12 @@ class Relay:
         for kind, payload in self.decoder.feed(data):
             self.handle_frame(kind, payload)
 
+    def how_it_ended(self):
+        """One line, once QEMU or what serves it ended."""
+        if self.lost_helper and not self.ended:
+            return f"virtiofsd ended: {self.guest.helper_complaint() or 'it did not say why'}"
+        return self.guest.how_it_ended()
+
     def handle_stdin(self, _):
         try:
             data = os.read(self.stdin, min(self.stdin_room, stream.FRAME_PAYLOAD_MAX))

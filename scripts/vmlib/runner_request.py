@@ -47,7 +47,10 @@ def carried(options, directory):
 
 def frames(options, machine, kernel):
     """The request, as bytes to send."""
-    directory = os.getcwd()
+    try:
+        directory = os.getcwd()
+    except FileNotFoundError:
+        raise Fault("setup", "the current directory is not there any more") from None
     uid, gid, groups = identity(options.user)
     umask = os.umask(0)
     os.umask(umask)
