@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -129,6 +130,10 @@ class VmTestCase(unittest.TestCase):
         process = subprocess.Popen(self.arguments(options, command), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    env=self.environment | (environment or {}), start_new_session=True, **how)
         self.addCleanup(self.stop, process)
+        # Whoever reads from a run that is stuck gets to the end of it, and the test fails instead of waiting for ever.
+        watchdog = threading.Timer(STUCK_S, process.kill)
+        watchdog.start()
+        self.addCleanup(watchdog.cancel)
         return process
 
     @staticmethod
