@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The main job on rings of the running kernel.
+#include <bpf/bpf.h>
 #include <gtest/gtest.h>
 
 #include "consumers/registry.h"
@@ -80,6 +81,34 @@ TEST_F(KernelCheck, AStoreToTheDataIsABrokenContractOnBothKindsOfRing) {
     ASSERT_TRUE(result.verdict.has(ring::DefectKind::protocol)) << name << result.reason << result.verdict;
     EXPECT_EQ(result.verdict.defects[0].detail, "wrote to read-only memory in drain: the data of ring 0, offset 0");
   }
+}
+
+// libbpf's reader, which then forgets the ring of the last CPU, as one that stored it under a wrong number would: the
+// records of the other CPUs come all the same (case J1).
+TEST_F(KernelCheck, AConsumerWithoutARingOnOneCpuHasLostWhatWasPutOutThere) {
+  const auto cpus = real::test::cpus();
+  if (cpus.size() < 2) GTEST_SKIP() << "needs two CPUs";
+  static const ringside_consumer& honest = *consumers::find_strategy("libbpf_perf")->consumer;
+  static std::uint32_t forgotten;
+  forgotten = cpus.back();
+  ringside_consumer forgetful = honest;
+  forgetful.name = "forgets_a_cpu";
+  forgetful.open = [](const ringside_ring_set* rings, const ringside_host* host, void** state) {
+    const int result = honest.open(rings, host, state);
+    return result < 0 ? result : bpf_map_delete_elem(rings->map_fd, &forgotten);
+  };
+  const auto scenario = find_scenario("many_cpus");
+  ASSERT_TRUE(scenario);
+  const RunSpec spec{.consumer = forgetful.name,
+                     .scenario = scenario->name,
+                     .world = WorldKind::kernel,
+                     .ring = ring::RingKind::perf,
+                     .seed = 1,
+                     .records = 200};
+  const RunResult result = run_cell(spec, forgetful, *scenario, kernel_only());
+  ASSERT_TRUE(result.verdict.has(ring::DefectKind::lost)) << result.reason << result.verdict;
+  EXPECT_NE(result.verdict.defects[0].detail.find("found no ring on their CPU"), std::string::npos) << result.verdict;
+  EXPECT_GT(result.verdict.accounting.delivered, 0u) << "it looks healthy";
 }
 
 }  // namespace

@@ -94,6 +94,7 @@ class Session {
   void drain_rest();
   void close();
   void check_leak(const char* after);
+  void check_missing_rings(const ring::ProducerLedger& ledger);
   ring::Verdict finish();
   static void unclaimed_loss_becomes_note(ring::Verdict& verdict);
 
@@ -585,12 +586,30 @@ void Session::check_leak(const char* after) {
                      after));
 }
 
+/// A perf output finds no ring on its CPU. Where the consumer opens the rings, it has opened none there, and what was
+/// put out is lost although the other CPUs' records keep coming (cases J1, J5).
+void Session::check_missing_rings(const ring::ProducerLedger& ledger) {
+  if ((consumer_.needs & RINGSIDE_OWNS_RINGS) == 0) return;
+  for (std::size_t source = 0; source < ledger.sources.size(); ++source) {
+    const auto found = ledger.sources[source].failed.find(ENOENT);
+    if (found == ledger.sources[source].failed.end()) continue;
+    accuse(
+        DefectKind::lost, ledger.sources[source].ring,
+        fmt::format("{} outputs of source {} found no ring on their CPU (ENOENT): the consumer opened none there, or "
+                    "under another number",
+                    found->second, source),
+        found->second);
+  }
+}
+
 ring::Verdict Session::finish() {
   std::uint64_t total = 0;
   for (const std::uint64_t count : left_) total += count;
   if (total > 0) accuse(DefectKind::lost, 0, "committed records stay in the ring though drain finds none", total);
   for (auto& sentence : world_.not_observable()) judge_.not_observable(std::move(sentence));
-  ring::Verdict verdict = judge_.finish(world_.ledger(), left_, world_.overwritten());
+  const ring::ProducerLedger ledger = world_.ledger();
+  check_missing_rings(ledger);
+  ring::Verdict verdict = judge_.finish(ledger, left_, world_.overwritten());
   const bool claims_losses = (consumer_.claims & RINGSIDE_CLAIM_REPORTS_LOSS) != 0;
   if (!claims_losses && verdict.accounting.reported_lost == 0) unclaimed_loss_becomes_note(verdict);
   return verdict;

@@ -165,7 +165,7 @@ ring::Result<void> Flood::State::produce(Member& member) const {
       continue;
     }
     slot.batch = static_cast<std::uint32_t>(room);
-    const auto ended = run_once(member.program_fd, member.slot.index());
+    const auto ended = run_once(member.program_fd, member.slot.index(), member.order.cpu);
     if (!ended) return tl::unexpected(ended.error());
     if (*ended < 0) return ring::errno_error("run flood program", -*ended);
     if (*ended == RINGSIDE_FLOOD_GOAL || *ended == RINGSIDE_FLOOD_STOPPED) break;

@@ -64,6 +64,9 @@ struct PinnedWorker::Channel {
       if (stop) return;
       const std::function<void()>& now = *work;
       lock.unlock();
+      // A CPU that went away has let the thread go, and may be back.
+      if (!pinned_to(cpu)) [[maybe_unused]]
+        const auto still_offline = pin_to(cpu);
       now();
       lock.lock();
       work = nullptr;

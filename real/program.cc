@@ -148,14 +148,20 @@ SlotLease::~SlotLease() {
   if (program_) program_->give_slot(index_);
 }
 
-ring::Result<std::int32_t> run_once(int program_fd, std::uint64_t argument) {
+ring::Result<std::int32_t> run_once(int program_fd, std::uint64_t argument, std::uint32_t cpu) {
   std::array<std::uint64_t, 1> context{argument};
   bpf_test_run_opts options{};
   options.sz = sizeof(options);
   options.ctx_in = context.data();
   options.ctx_size_in = sizeof(context);
+  // Without the flag the program of a thread whose CPU has gone would fill the ring of another.
+  options.flags = BPF_F_TEST_RUN_ON_CPU;
+  options.cpu = cpu;
   if (const int code = bpf_prog_test_run_opts(program_fd, &options); code != 0) {
-    return ring::errno_error("run BPF program", -code, code == -EPERM ? "run as root or with CAP_BPF" : "");
+    const char* const remedy = code == -EPERM   ? "run as root or with CAP_BPF"
+                               : code == -ENXIO ? "the CPU went offline; bring it back"
+                                                : "";
+    return ring::errno_error(fmt::format("run BPF program on CPU {}", cpu), -code, remedy);
   }
   return static_cast<std::int32_t>(options.retval);
 }

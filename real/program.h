@@ -86,7 +86,8 @@ class SlotLease {
   std::uint32_t index_;
 };
 
-/// Runs a raw tracepoint program once, on the CPU of the calling thread. Returns its return value.
-ring::Result<std::int32_t> run_once(int program_fd, std::uint64_t argument);
+/// Runs a raw tracepoint program once, on that CPU and on no other: the calling thread should be pinned there. Returns
+/// the program's return value. ENXIO when the CPU is offline: a thread that was pinned to it runs elsewhere then.
+ring::Result<std::int32_t> run_once(int program_fd, std::uint64_t argument, std::uint32_t cpu);
 
 }  // namespace ringside::real

@@ -137,7 +137,7 @@ ring::Result<void> ScriptProducer::State::run_scripted(std::span<const Operation
   shared.nested.wanted = nests ? 1 : 0;
   const auto run = [&]() -> ring::Result<void> {
     ring::Result<std::int32_t> returned;
-    workers.at(cpu)->run([&] { returned = run_once(program->descriptors().script, operations.size()); });
+    workers.at(cpu)->run([&] { returned = run_once(program->descriptors().script, operations.size(), cpu); });
     if (!returned) return tl::unexpected(returned.error());
     if (*returned != 0) return ring::errno_error("run script program", -*returned);
     return {};

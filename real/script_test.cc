@@ -3,6 +3,7 @@
 // The script on BPF ring buffers: every byte, position, return value and count that the specification tells.
 #include "real/epoll_set.h"
 #include "real/kernel_test.h"
+#include "real/pinned.h"
 #include "real/program.h"
 
 namespace ringside::real {
@@ -256,7 +257,9 @@ TEST_F(ScriptTest, AnInterruptThatDoesNotComeIsToldAndTheRecordIsCommittedAllThe
   order.nested_source = 1;
   order.nested_size = 24;
   program.shared().ops[0] = order;
-  ASSERT_EQ(run_once(program.descriptors().script, 1), 0);
+  const std::uint32_t here = test::cpus().front();
+  ASSERT_TRUE(pin_to(here));
+  ASSERT_EQ(run_once(program.descriptors().script, 1, here), 0);
   EXPECT_EQ(program.shared().ops[0].result, -ETIMEDOUT);
   EXPECT_EQ(program.shared().nested.armed, 0u) << "a late interrupt finds no order";
   EXPECT_EQ(test::read_ringbuf(ring()).at(0).payload, test::expected_bytes({0, RecordState::committed, 16, 0}));
