@@ -23,11 +23,21 @@ constexpr std::uint64_t default_scripts = 3400;
 // Against one broken rule: nearly all are caught by the first hundred.
 constexpr std::uint64_t default_scripts_a_rule = 10'000;
 
-/// Nothing when the kernel can be asked here.
-Result<void> require_kernel(const char* attempt) {
-  const std::optional<std::string> obstacle = kernel_obstacle(harness::diagnose());
-  if (!obstacle) return {};
-  return ring::error(attempt, *obstacle, "`ringside doctor` tells more");
+/// Nothing when the kernel can be asked here. What lies in a perf ring's own state only its BTF tells.
+Result<void> require_kernel(const char* attempt, bool perf) {
+  const harness::Diagnosis diagnosis = harness::diagnose();
+  if (const std::optional<std::string> obstacle = kernel_obstacle(diagnosis)) {
+    return ring::error(attempt, *obstacle, "`ringside doctor` tells more");
+  }
+  const auto btf = std::find_if(diagnosis.findings.begin(), diagnosis.findings.end(),
+                                [](const harness::Finding& finding) { return finding.name == "btf"; });
+  if (!perf || btf == diagnosis.findings.end() || btf->present) return {};
+  return ring::error(attempt, fmt::format("missing: btf; {}", harness::one_line(btf->detail)),
+                     "boot a kernel with CONFIG_DEBUG_INFO_BTF=y, or do without perf: --ring ringbuf user_ringbuf");
+}
+
+bool asks_perf(const std::vector<ring::RingKind>& kinds) {
+  return std::find(kinds.begin(), kinds.end(), ring::RingKind::perf) != kinds.end();
 }
 
 int print_rules(const Invocation& invocation, const OutputFile& output) {
@@ -69,9 +79,9 @@ Result<std::vector<sim::Rule>> chosen_rules(const std::vector<std::string>& only
 
 /// Runs `execute`, which fills in the report's results, and concludes.
 template <class AnyReport, class Execute>
-int run_and_report(const Invocation& invocation, const OutputFile& output, const char* noun, AnyReport report,
-                   const Execute& execute) {
-  if (const Result<void> able = require_kernel("play scripts on kernel rings"); !able) {
+int run_and_report(const Invocation& invocation, const OutputFile& output, const char* noun, bool perf,
+                   AnyReport report, const Execute& execute) {
+  if (const Result<void> able = require_kernel("play scripts on kernel rings", perf); !able) {
     return fail(able.error(), exit_cannot);
   }
   if (!invocation.quiet && !invocation.repeat.empty()) write_remark(fmt::format("{}\n", invocation.repeat));
@@ -88,9 +98,10 @@ int run_and_report(const Invocation& invocation, const OutputFile& output, const
 
 int run_campaign(const Invocation& invocation, const OutputFile& output) {
   const std::uint64_t scripts = invocation.conform.scripts != 0 ? invocation.conform.scripts : default_scripts;
-  const std::size_t kinds =
-      invocation.conform.rings.empty() ? conform::CampaignOptions{}.kinds.size() : invocation.conform.rings.size();
-  return run_and_report(invocation, output, "script", begun_report<harness::ConformReport>(invocation, scripts * kinds),
+  const std::vector<ring::RingKind> kinds =
+      invocation.conform.rings.empty() ? conform::CampaignOptions{}.kinds : invocation.conform.rings;
+  return run_and_report(invocation, output, "script", asks_perf(kinds),
+                        begun_report<harness::ConformReport>(invocation, scripts * kinds.size()),
                         [&](harness::ConformReport& report, conform::CampaignOptions options) -> Result<void> {
                           options.scripts = scripts;
                           auto campaign = conform::run_campaign(options);
@@ -103,7 +114,9 @@ int run_campaign(const Invocation& invocation, const OutputFile& output) {
 int run_rules(const Invocation& invocation, const OutputFile& output) {
   const auto rules = chosen_rules(invocation.conform.only);
   if (!rules) return fail(rules.error(), exit_usage);
-  return run_and_report(invocation, output, "rule", begun_report<harness::RuleReport>(invocation, rules->size()),
+  const bool perf = std::any_of(rules->begin(), rules->end(),
+                                [](sim::Rule rule) { return sim::face_of(rule).kind == ring::RingKind::perf; });
+  return run_and_report(invocation, output, "rule", perf, begun_report<harness::RuleReport>(invocation, rules->size()),
                         [&](harness::RuleReport& report, conform::CampaignOptions options) -> Result<void> {
                           options.scripts =
                               invocation.conform.scripts != 0 ? invocation.conform.scripts : default_scripts_a_rule;
@@ -148,7 +161,8 @@ int replay(const Invocation& invocation) {
   auto report = begun_report<harness::ReplayReport>(invocation, 1);
   report.file = invocation.file;
   report.script = *script;
-  if (const Result<void> able = require_kernel("play a script on a kernel ring"); !able) {
+  if (const Result<void> able = require_kernel("play a script on a kernel ring", script->kind == ring::RingKind::perf);
+      !able) {
     return fail(able.error(), exit_cannot);
   }
   const double begin = steady_seconds();

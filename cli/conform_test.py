@@ -79,6 +79,23 @@ class Conform(Case):
         self.assertEqual({type(rule["here"]) for rule in rules}, {bool})
 
 
+class WithoutBtf(Case):
+    """On a kernel that does not tell its own types, as far as this mount namespace knows."""
+
+    HIDE = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs hidden /sys/kernel/btf && exec "$@"', "sh")
+
+    def test_what_plays_on_perf_rings_is_status_3_and_says_what_is_missing(self):
+        for arguments in (["--scripts", "5"], ["--ring", "perf"], ["--mutants", "--rule", "perf_space"]):
+            with self.subTest(arguments=arguments):
+                self.assert_refused(ringside("conform", "--quiet", *arguments, wrapper=self.HIDE), 3, "missing: btf",
+                                    "--ring ringbuf user_ringbuf")
+
+    def test_other_rings_are_played_all_the_same(self):
+        result = ringside("conform", "--quiet", "--ring", "ringbuf", "user_ringbuf", "--scripts", "5",
+                          wrapper=self.HIDE)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+
 class Replay(Case):
     def script(self, text):
         path = self.folder / "a.script"

@@ -42,6 +42,10 @@ inline ModelOptions model_of_this_kernel(sim::Rule broken = sim::Rule::none) {
 template <ring::RingKind kind>
 class LabTest : public real::test::KernelTest {
  protected:
+  void SetUp() override {
+    KernelTest::SetUp();
+    if (kind == ring::RingKind::perf) need_btf();
+  }
   static void TearDownTestSuite() { lab_.reset(); }
 
   static Lab& lab() {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <csetjmp>
 #include <csignal>
@@ -38,11 +39,20 @@ inline const std::string& what_is_missing() {
 /// Skips every test of the suite where kernel rings cannot run; with RINGSIDE_REQUIRE_KERNEL=1 that is a failure.
 class KernelTest : public testing::Test {
  protected:
-  void SetUp() override {
-    if (what_is_missing().empty()) return;
+  void SetUp() override { skip_without(what_is_missing()); }
+
+  /// Skips the test where the kernel's own types are not told.
+  void need_btf() {
+    if (IsSkipped() || HasFatalFailure() || ::access("/sys/kernel/btf/vmlinux", R_OK) == 0) return;
+    skip_without("btf: the kernel's own types are not told; boot a kernel with CONFIG_DEBUG_INFO_BTF=y");
+  }
+
+ private:
+  static void skip_without(const std::string& missing) {
+    if (missing.empty()) return;
     const char* const required = std::getenv("RINGSIDE_REQUIRE_KERNEL");
-    if (required != nullptr && std::string_view(required) == "1") FAIL() << what_is_missing();
-    GTEST_SKIP() << what_is_missing();
+    if (required != nullptr && std::string_view(required) == "1") FAIL() << missing;
+    GTEST_SKIP() << missing;
   }
 };
 

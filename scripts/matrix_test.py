@@ -303,7 +303,7 @@ class Outcomes(Case):
 class Commands(Case):
     ITSELF = "check: the step itself"
 
-    def outcome_on(self, given, kernel="one", row="check: check"):
+    def outcome_on(self, given, kernel="one", row=ITSELF):
         self.answers(check=given)
         self.run_matrix(lacks(kernel, "rings") if kernel == "old" else kernel, steps=CHECK)
         return self.cells().get(row, {}).get(kernel)
@@ -319,7 +319,7 @@ class Commands(Case):
         self.assertEqual(self.outcome_on(given, row="check: ringbuf copy.wrap")[0], "fail")
 
     def test_what_cannot_run_says_so_in_one_line_and_is_skipped(self):
-        self.assertEqual(self.outcome_on(answer("", 3, "ringside: no rings here\n"), "old", self.ITSELF),
+        self.assertEqual(self.outcome_on(answer("", 3, "ringside: no rings here\n"), "old"),
                          ("skip", "without rings: ringside: no rings here"))
         self.assertEqual(self.guests("old"), 1)
 
@@ -327,7 +327,21 @@ class Commands(Case):
         for given in (answer("", 3, "no\nrings\n"), answer("", 3), answer("no rings", 3, "no rings\n"),
                       answer("", 1, "no rings\n"), answer({"runs": [check_run()]}, 0)):
             with self.subTest(given=given):
-                self.assertEqual(self.outcome_on(given, "old", self.ITSELF)[0], "fail")
+                self.assertEqual(self.outcome_on(given, "old")[0], "fail")
+
+    @unittest.skipIf(os.geteuid(), "hiding a folder takes the right to mount")
+    def test_a_step_that_hides_a_feature_lacks_it(self):
+        (self.root / "hidden").mkdir()
+        unmount = ["umount", "--quiet", "--recursive", self.root / "hidden"]
+        self.addCleanup(subprocess.run, unmount, check=False)
+        steps = f'{CHECK}[step.check.hide]\n"{self.root}/hidden" = "rings"\n'
+        for given, outcome in ((answer("", 3, "ringside: no rings here\n"), "skip"), (answer({"runs": [check_run()]}),
+                                                                                       "fail")):
+            self.answers(check=given)
+            self.run_matrix("one", steps=steps)
+            subprocess.run(unmount, check=False)
+            self.assertEqual(self.cells()[self.ITSELF]["one"][0], outcome)
+            self.assertEqual(self.guests("one") % 2, 0)
 
     def test_a_refusal_where_nothing_is_lacking_has_failed(self):
         self.assertEqual(self.outcome_on(answer("", 3, "no rings\n")),
@@ -347,8 +361,8 @@ class Commands(Case):
                  {"ring": "ringbuf", "scripts": 9, "seconds": 1, "finding": {"deviation": "head is 8", "script": "x"}}]
         self.answers(conform=answer({"rings": rings}, 1))
         self.assertEqual(self.run_matrix("one", steps=CHECK.replace("check", "conform"))[0], 1)
-        self.assertEqual(self.cells()["conform: conform perf"]["one"], ("pass", ""))
-        self.assertEqual(self.cells()["conform: conform ringbuf"]["one"], ("fail", '"head is 8"'))
+        self.assertEqual(self.cells()["conform: perf"]["one"], ("pass", ""))
+        self.assertEqual(self.cells()["conform: ringbuf"]["one"], ("fail", '"head is 8"'))
 
     def test_a_mutant_that_escapes_has_failed(self):
         mutants = [{"mutant": name, "expected": "torn", "convicted": name == "caught", "run": check_run("defects")}

@@ -34,7 +34,7 @@ class Step:
     only_on: tuple = ()      # kernels; empty: all of them
     why: str = ""            # of only_on
     offline: tuple = ()      # CPUs that are taken offline before
-    hide: tuple = ()         # folders that are hidden by an empty one
+    hide: dict = dataclasses.field(default_factory=dict)  # folder that an empty one hides -> feature that goes with it
     arguments: tuple = ()    # of the command
     labels: tuple = ()       # of tests: those with one of these
     only: str = ""           # of tests: pattern of names
@@ -67,14 +67,12 @@ class Matrix:
         """Whether that kernel must have the feature; it must not otherwise."""
         return feature not in kernel.lacks
 
-    def excuse(self, kernel, reason):
-        """(feature that justifies the skip, or None; why it does not)."""
+    def why_no_excuse(self, missing, reason, kernel):
+        """Why a skip for that reason is wrong where these features are missing; empty when it is right."""
         for skip in self.skips:
             if skip.says.search(reason):
-                if skip.lacks in kernel.lacks:
-                    return skip.lacks, ""
-                return None, f"skipped, though {kernel.name} must have {skip.lacks}: {reason}"
-        return None, f"skipped for a reason that ci/kernels.toml does not know: {reason}"
+                return "" if skip.lacks in missing else f"skipped, though {kernel} must have {skip.lacks}: {reason}"
+        return f"skipped for a reason that ci/kernels.toml does not know: {reason}"
 
 
 # What a step can do, and the keys that only such steps take.
@@ -173,6 +171,14 @@ def seconds(place, text):
     return int(match[1]) * (60 if match[2] == "m" else 1)
 
 
+def hidden(place, features):
+    hide = place.texts("hide", 'hide as a table: "folder" = "feature"')
+    for feature in hide.values():
+        if feature not in features:
+            raise place.error(f'hide names "{feature}", which is no feature', nearest(feature, features))
+    return hide
+
+
 def read_step(place, name, features, kernels):
     does = place.take("does", str, f"one of {', '.join(ACTIONS)}")
     if does not in ACTIONS:
@@ -192,7 +198,7 @@ def read_step(place, name, features, kernels):
                 needs=place.items("needs", str, "a list of features", features),
                 where=place.items("where", str, "a list of features", features),
                 offline=place.items("offline", int, "a list of CPU numbers, as [1, 3]"),
-                hide=place.items("hide", str, "a list of folders"),
+                hide=hidden(place, features),
                 arguments=place.items("arguments", str, "a list of texts"),
                 environment=place.texts("environment", 'environment as a table: NAME = "value"'))
 

@@ -16,14 +16,24 @@ def one_line(text, most=300):
     return line if len(line) <= most else line[:most - 1] + "…"
 
 
+def missing(kernel, step):
+    """The features that the step finds missing: those that the kernel lacks and those that it hides itself."""
+    return kernel.lacks | set(step.hide.values())
+
+
 def lacking(kernel, step):
-    """What the step needs and the kernel lacks."""
-    return [name for name in step.needs if name in kernel.lacks]
+    """What the step needs and finds missing."""
+    return [name for name in step.needs if name in missing(kernel, step)]
 
 
 def is_refused(kernel, step):
     """Whether the step is a command that cannot run on this kernel, and must say so. Tests skip one by one instead."""
     return step.does in suite.COMMANDS and bool(lacking(kernel, step))
+
+
+def has_own_guest(kernel, step):
+    """A command that the kernel cannot run says so in the guest of the first step."""
+    return not is_refused(kernel, step) or bool(step.hide)
 
 
 class Setting:
@@ -47,7 +57,7 @@ class StepRun:
     def __init__(self, setting, kernel, step, column, refused=()):
         """`refused`: steps whose commands must say, in this one's guest, that they cannot run on this kernel."""
         self.setting = setting
-        self.refused = {other.name: other for other in refused}
+        self.refused = {other.name: other for other in (*refused, *([step] if is_refused(kernel, step) else []))}
         self.kernel = kernel
         self.step = step
         self.column = column
@@ -75,7 +85,7 @@ class StepRun:
         if step.does == "tests":
             tests = suite.chosen(self.setting.tests, step)
             return suite.programs(tests), suite.commands(tests)
-        return [], [self._command(step.does, self._ringside_command(step))]
+        return [], [self._command(step.name, self._ringside_command(step))]
 
     def _command(self, name, command):
         return {"name": name, "command": command, "directory": str(self.setting.root), "environment": {},
@@ -152,28 +162,36 @@ class StepRun:
         """A skip must be right by the matrix."""
         if cell.outcome != SKIP:
             return cell
-        _, wrong = self.setting.matrix.excuse(self.kernel, cell.reason)
+        wrong = self.setting.matrix.why_no_excuse(missing(self.kernel, self.step), cell.reason, self.kernel.name)
         return Cell(FAIL, wrong, cell.detail, cell.seconds) if wrong else cell
 
     def _take_command(self, event):
         name = event["name"]
         readers = {"features": self._take_features, "rules": self._take_rules, "doctor": self._take_doctor,
                    "conform": self._take_conform, "check": self._take_check, "mutants": self._take_mutants}
-        reader = (self._take_test_command if self.step.does == "tests" else
-                  self._take_refusal if name in self.refused else readers[name])
-        row = self._test_row(name) if self.step.does == "tests" else self._row(name, "")
+        does = name if self.step.does == "features" else self.step.does
+        reader = (self._take_test_command if does == "tests" else self._take_refusal if name in self.refused else
+                  readers[does])
+        row = self._row_of_command(name)
         if event["late"]:
             self.add(row, self._failure(event, f"took longer than {self.step.time_limit_s} s"))
-            return
-        if event["status"] == 3 and name == self.step.does:
+        elif event["status"] == 3 and does in suite.COMMANDS and name not in self.refused:
             self.add(row, self._failure(event, f"says that it cannot run, though nothing is lacking: "
                                                f"{one_line(event['stderr'])}"))
-            return
-        try:
-            reader(event)
-        except (ValueError, KeyError, TypeError):
-            self.add(row, self._failure(event, f"ended with status {event['status']} and no report: "
-                                               f"{one_line(event['stderr']) or 'it said nothing'}"))
+        else:
+            try:
+                reader(event)
+            except (ValueError, KeyError, TypeError):
+                self.add(row, self._failure(event, f"ended with status {event['status']} and no report: "
+                                                   f"{one_line(event['stderr']) or 'it said nothing'}"))
+
+    def _row_of_command(self, name):
+        """The row of what can be said of a command as a whole only."""
+        if self.step.does == "tests":
+            return self._test_row(name)
+        if name in self.refused or name == self.step.name:
+            return Row(name, "", "the step itself")
+        return self._row(name, "")
 
     def _failure(self, event, reason):
         detail = (event["stdout"] + event["stderr"])[-MOST_DETAIL_CHARACTERS:]
@@ -238,16 +256,16 @@ class StepRun:
     def _take_refusal(self, event):
         """A command that lacks what it needs must say so in one line, and end with status 3."""
         step = self.refused[event["name"]]
-        missing = ", ".join(lacking(self.kernel, step))
+        wanted = ", ".join(lacking(self.kernel, step))
         lines = event["stderr"].strip().splitlines()
         if event["status"] != 3:
-            cell = self._failure(event, f"ran without {missing}: status {event['status']}")
+            cell = self._failure(event, f"ran without {wanted}: status {event['status']}")
         elif len(lines) != 1 or event["stdout"]:
             cell = self._failure(event, f"must say in one line what it lacks, and says: "
                                         f"{one_line(event['stderr'] + event['stdout'])}")
         else:
-            cell = Cell(SKIP, f"without {missing}: {one_line(lines[0])}")
-        self.add(Row(step.name, "", "the step itself"), cell)
+            cell = Cell(SKIP, f"without {wanted}: {one_line(lines[0])}")
+        self.add(self._row_of_command(step.name), cell)
 
     def _repeat(self, command):
         """The line that does it again."""
@@ -264,7 +282,7 @@ class StepRun:
                 cell = Cell(FAIL, told, json.dumps(finding, indent=1), ring["seconds"])
             elif not ring["scripts"]:
                 cell = Cell(FAIL, "no script was played")
-            self.add(self._row("conform", ring["ring"]), cell)
+            self.add(self._row("", ring["ring"]), cell)
         self._status_agrees(event)
 
     def _take_check(self, event):
@@ -298,7 +316,7 @@ class StepRun:
         rows = [row for row in self.column.cells if row.step == self.step.name]
         failed = any(self.column.cells[row].outcome == FAIL for row in rows)
         if not rows or (event["status"] != 0 and not failed):
-            self.add(self._row(event["name"], ""), self._failure(
+            self.add(self.own_row(), self._failure(
                 event, f"ended with status {event['status']}: {one_line(event['stderr']) or 'it said nothing'}"))
 
     def guest_ended(self, reason, console):
@@ -308,10 +326,7 @@ class StepRun:
             return
         name, self.running = self.running, None
         self._done(name)
-        row = self._row_of_test.get(name)
-        if row is None:
-            row = self._test_row(name) if self.step.does == "tests" else self._row(name, "")
-        self.add(row, Cell(FAIL, reason, console))
+        self.add(self._row_of_test.get(name) or self._row_of_command(name), Cell(FAIL, reason, console))
 
     def give_up(self, reason):
         """What is left of the step will not be done."""
