@@ -129,7 +129,11 @@ class StreamTest(VmTestCase):
     def test_a_reader_that_stalls_on_one_output_does_not_hold_up_the_other(self):
         # More than a pipe of the host, the window and a pipe of the guest take together: 64 KiB + 1 MiB + 1 MiB.
         size = 4_000_000
-        process = self.start("sh", "-c", f"head -c {size} /dev/zero >&2 & head -c {size} /dev/zero; wait")
+        # The other output begins once the first one is held up: then `head` sleeps.
+        script = (f"head -c {size} /dev/zero >&2 & "
+                  "while ! grep -q '^State:.S' /proc/$!/status; do :; done; "
+                  f"head -c {size} /dev/zero; wait")
+        process = self.start("sh", "-c", script)
         self.assertEqual(len(process.stdout.read(size)), size)
         self.assertEqual(len(process.stderr.read(size)), size)
         self.assertEqual(process.wait(STUCK_S), 0)
@@ -157,6 +161,12 @@ class StreamTest(VmTestCase):
         run = subprocess.run(["sh", "-c", '"$@" <&-', "sh", *self.arguments([], ["cat"])], capture_output=True,
                              timeout=STUCK_S, env=self.environment, check=False)
         self.assertEqual((run.returncode, run.stdout), (0, b""))
+
+    def test_without_any_of_the_three_streams_the_command_runs_all_the_same(self):
+        command = self.arguments([], ["sh", "-c", "cat; echo out; echo err >&2; exit 3"])
+        run = subprocess.run(["sh", "-c", '"$@" <&- >&- 2>&-', "sh", *command], timeout=STUCK_S, check=False,
+                             env=self.environment)
+        self.assertEqual(run.returncode, 3)
 
     def test_input_that_the_command_does_not_want_holds_nothing_up(self):
         with open("/dev/zero", "rb") as endless:
@@ -215,6 +225,9 @@ class GuestTest(VmTestCase):
     def test_bpf_is_compiled_and_perf_is_open(self):
         self.assertEqual(self.out("cat /proc/sys/net/core/bpf_jit_enable /proc/sys/kernel/perf_event_paranoid"),
                          "1\n-1\n")
+
+    def test_every_oops_ends_it(self):
+        self.assertEqual(self.out("cat /proc/sys/kernel/panic_on_oops /proc/sys/kernel/panic"), "1\n-1\n")
 
     def test_perf_counts_software_events_and_writes_to_an_address(self):
         program = ("import ctypes, os, struct\n"
@@ -280,6 +293,23 @@ class FilesTest(VmTestCase):
         seen = {path.name: path.read_text(encoding="utf-8") for path in self.scratch.iterdir() if path.is_file()}
         self.assertEqual(seen, {"plain": "plain", "new": "moved", "mapped": "mapped"})
         self.assertTrue((self.scratch / "folder").is_dir())
+
+    def test_what_a_process_in_the_background_wrote_to_a_mapping_is_there_when_the_command_ended(self):
+        # Nothing but a synchronisation of the share writes it back: the mapping is still there.
+        program = ("import mmap, os, signal\n"
+                   "done, tell = os.pipe()\n"
+                   "if os.fork():\n"
+                   "    os.read(done, 1)\n"
+                   "    os._exit(0)\n"
+                   "stream = open('mapped', 'r+b')\n"
+                   "view = mmap.mmap(stream.fileno(), 0)\n"
+                   "view[:6] = b'mapped'\n"
+                   "os.write(tell, b'x')\n"
+                   "signal.pause()\n")
+        (self.scratch / "mapped").write_text("......", encoding="utf-8")
+        status, _, errors = self.vm("python3", "-c", program, options=["--rw", self.scratch], cwd=self.scratch)
+        self.assertEqual(status, 0, errors)
+        self.assertEqual((self.scratch / "mapped").read_text(encoding="utf-8"), "mapped")
 
     def test_several_directories_can_be_writable(self):
         folders = [self.scratch / name for name in ("a", "b c", "d,e=f", "g", "h")]
