@@ -211,12 +211,13 @@ class Case(unittest.TestCase):
                  f'set_tests_properties([=[{name}]=] PROPERTIES LABELS {label} TIMEOUT {limit_s})\n' for name in names]
         (self.build / "CTestTestfile.cmake").write_text("".join(lines), encoding="utf-8")
 
-    def start(self, *kernels, steps=TESTS, arguments=()):
+    def start(self, *kernels, steps=TESTS, arguments=(), built=True):
         """The command, on kernels given as names or as the lines of their tables."""
         tables = [f"[[kernel]]\n{kernel if '=' in kernel else has_everything(kernel)}\n" for kernel in kernels]
         (self.root / "ci/kernels.toml").write_text("".join([MATRIX_FILE, steps, *tables]), encoding="utf-8")
-        return subprocess.Popen([self.root / "scripts/matrix", *arguments], text=True, stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        build = () if "--build" in arguments or not built else ("--build", self.build)
+        return subprocess.Popen([self.root / "scripts/matrix", *build, *arguments], text=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def run_matrix(self, *kernels, **options):
         """(exit status, stdout, stderr)."""
@@ -557,6 +558,16 @@ class Usage(Case):
                                 (["--config", "/no/such"], "No such file"), (["--output", "/proc/x"], "/proc/x")]:
             with self.subTest(arguments=arguments):
                 self.assert_refused(2, part, "one", arguments=arguments)
+
+    def test_without_a_build_it_makes_its_own(self):
+        shutil.copy(SCRIPTS / "lib.sh", self.root / "scripts/lib.sh")
+        (self.root / "scripts/setup").write_text('#!/bin/sh\necho "set up with $*"; exit 1\n', encoding="utf-8")
+        (self.root / "scripts/setup").chmod(0o755)
+        process = self.start("one", built=False)
+        out, err = process.communicate(timeout=DEADLINE_S)
+        self.assertEqual((process.returncode, out), (3, ""))
+        self.assertEqual(err.splitlines(), ["set up with --vm", "scripts/matrix: the set-up or the build of preset "
+                                            "release failed; its first error is above"])
 
     def test_a_build_without_tests_cannot_run(self):
         self.assert_refused(3, "is no build with tests", "one", arguments=["--build", str(self.root / "ci")])
