@@ -146,6 +146,10 @@ class VmTestCase(unittest.TestCase):
         name = json.loads((self.cache / "kernels/names" / f"{KERNEL}.json").read_text(encoding="utf-8"))["entry"]
         return self.cache / "kernels/entries" / name
 
+    def manifest(self):
+        """What the cache knows of the kernel: its release, its version as numbers."""
+        return json.loads((self.kernel_folder() / "manifest.json").read_text(encoding="utf-8"))
+
     def fault(self, run, kind):
         """Asserts that a run ended with a fault of this kind, told in one line, and returns that line and the rest."""
         status, _, errors = run
