@@ -396,6 +396,8 @@ class Programs(Case):
 
     def test_programs_are_copied_where_the_matrix_says_so(self):
         self.tests("T.copied")
+        with open(self.build / "program", "a", encoding="utf-8") as program:
+            program.write("# as long as programs are\n" * 50_000)
         self.assertEqual(self.run_matrix(has_everything("one", "copy_programs = true"))[0], 0)
         self.assertEqual(self.run_matrix("one")[0], 1)
         self.assertEqual(self.run_matrix(has_everything("one", "copy_programs = 1"))[0], 2)
