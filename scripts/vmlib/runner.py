@@ -75,6 +75,8 @@ class Run:
             raise
         self.booter.end()
         relay.flush()
+        if relay.output_error():
+            raise Fault("setup", relay.output_error())
         return self.status(relay)
 
     def watch(self, relay):
@@ -82,7 +84,7 @@ class Run:
         options = self.options
         hang_after_s = float("inf") if options.gdb else options.hang_after_s
         timeout_s = float("inf") if options.gdb or not options.timeout_s else options.timeout_s
-        while not (relay.ended or relay.result or relay.fault or relay.lost_helper):
+        while not (relay.ended or relay.result or relay.fault or relay.lost_helper or relay.output_error()):
             # Heartbeats begin with the command.
             silent_at = relay.heard_at + (hang_after_s if relay.started_at else max(hang_after_s, AWAKE_S))
             late_at = relay.started_at + timeout_s if relay.started_at else float("inf")
@@ -96,8 +98,8 @@ class Run:
                     self.last_words(relay)
                     raise Fault("hang", f"{self.booter.kernel.release} has been silent for {hang_after_s:g} s",
                                 relay.guest.console.end())
-        if relay.fault:
-            raise Fault("setup", relay.fault)
+        if relay.fault or relay.output_error():
+            raise Fault("setup", relay.fault or relay.output_error())
         if relay.result is None:
             self.tell_loss(relay)
 

@@ -23,6 +23,7 @@ class Sink:
         self.at = 0  # in the first piece
         self.owed = 0  # written, but not yet credited to the guest
         self.descriptor = descriptor
+        self.error = None
         self.is_open = True
         self.may_block = True
         try:
@@ -52,7 +53,10 @@ class Sink:
             written = os.write(self.descriptor, piece)
         except BlockingIOError:
             return True
-        except OSError:
+        except OSError as problem:
+            if not isinstance(problem, ConnectionError):  # a reader that went away; anything else is a loss
+                name = "standard output" if self.kind == stream.STDOUT else "standard error"
+                self.error = f"write to {name}: {problem.strerror}"
             self.close()
             return False
         self.owed += written
@@ -94,6 +98,10 @@ class Relay:
         self.ended = False  # QEMU
         self.lost_helper = False
         self.heard_at = time.monotonic()
+
+    def output_error(self):
+        """Why some of what the command wrote is lost, or None."""
+        return next((sink.error for sink in self.sinks.values() if sink.error), None)
 
     def send(self, frames):
         self.outgoing += frames

@@ -34,12 +34,13 @@ def is_below(path, folder):
 def carried(options, directory):
     """Paths below fresh directories that must be seen all the same: where the command runs, and where it lies."""
     program = shutil.which(options.command[0], path=os.environ.get("PATH"))
-    wanted = [directory, *options.ro]
+    # The fresh directory itself is what a command expects that runs there.
+    wanted = [*options.ro, *([] if directory in FRESH else [directory])]
     if program:
         wanted += [os.path.dirname(os.path.abspath(program)), os.path.dirname(os.path.realpath(program))]
     found = []
     for path in wanted:
-        fresh = any(is_below(path, folder) and path != folder for folder in FRESH)
+        fresh = any(is_below(path, folder) for folder in FRESH)
         if fresh and not any(is_below(path, other) for other in [*options.rw, *found]):
             found.append(path)
     return found
