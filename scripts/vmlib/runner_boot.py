@@ -73,7 +73,7 @@ class Booter:
 
     def _initrd(self, source):
         """(path, file system) of the initrd for this kernel and this version of our init."""
-        key = hashlib.sha256(f"{self.kernel.digest} {source}".encode()).hexdigest()[:24]
+        key = hashlib.sha256(f"{self.kernel.digest} {source} {self.options.files}".encode()).hexdigest()[:24]
         path = os.path.join(self.cache_dir, "initrds", f"{key}.cpio")
         facts = os.path.join(self.cache_dir, "initrds", f"{key}.json")
         try:
@@ -85,7 +85,7 @@ class Booter:
             pass
         init = runner_initrd.compiled_init(self.cache_dir, source)
         modules = runner_initrd.Modules(self.kernel.modules)
-        file_system = runner_initrd.file_system_of(modules, self.kernel.release)
+        file_system = runner_initrd.file_system_of(modules, self.kernel.release, self.options.files)
         size = runner_initrd.make_initrd(path, init, modules, file_system, self.kernel.enforce_module_signatures)
         write_file(facts, json.dumps({"file_system": file_system, "size": size}).encode())
         return path, file_system

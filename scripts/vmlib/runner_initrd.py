@@ -112,13 +112,14 @@ class Modules:
         return data
 
 
-def file_system_of(modules, release):
-    """How this kernel can see the host's files: 9p (a snapshot can be taken of it) before virtiofs."""
-    if modules.directory is None or modules.has("9p") and modules.has("9pnet_virtio"):
-        return "9p"
-    if modules.has("virtiofs"):
-        return "virtiofs"
-    raise Fault("kernel", f"{release} has neither 9p (9pnet_virtio) nor virtiofs: it cannot see this machine's files")
+def file_system_of(modules, release, wanted):
+    """How this kernel is to see the host's files; by itself 9p (a snapshot can be taken of it) before virtiofs. What a
+    kernel without modules has built in only its boot can tell."""
+    for name, needed in (("9p", ("9p", "9pnet_virtio")), ("virtiofs", ("virtiofs",))):
+        if wanted in (name, "auto") and (modules.directory is None or all(map(modules.has, needed))):
+            return name
+    lacks = {"auto": "neither 9p (9pnet_virtio) nor virtiofs", "9p": "no 9p (9pnet_virtio)", "virtiofs": "no virtiofs"}
+    raise Fault("kernel", f"{release} has {lacks[wanted]}: it cannot see this machine's files so")
 
 
 def archive(entries):

@@ -28,6 +28,7 @@ if signal N killed it; 125 is kept for the runner's own faults, which one line o
   --dmesg FILE     write the guest's kernel log there
   --append ARGS    more arguments for the kernel
   --accel WHICH    kvm, tcg, or auto (default: kvm where a guest really runs with it)
+  --files HOW      see this machine's files by 9p, virtiofs, or auto (default: 9p where the kernel has it)
   --cold           boot the guest anew instead of restoring a snapshot of a booted one
   --gdb            wait for gdb before the kernel runs on; says how to start it
   --times          say how long the steps took
@@ -62,6 +63,7 @@ class Options:
         self.dmesg = None
         self.append = ""
         self.accel = "auto"
+        self.files = "auto"
         self.cold = False
         self.gdb = False
         self.times = False
@@ -114,10 +116,13 @@ def assignment(text, option):
     return text
 
 
-def accelerator(text, option):
-    if text not in ("auto", "kvm", "tcg"):
-        raise Fault("usage", f"{option} '{text}' is not known; known are auto, kvm, tcg")
-    return text
+def one_of(*known):
+    def read(text, option):
+        if text not in known:
+            raise Fault("usage", f"{option} '{text}' is not known; known are {', '.join(known)}")
+        return text
+
+    return read
 
 
 def word(text, option):
@@ -140,7 +145,8 @@ VALUES = {
     "--user": ("user", word, False),
     "--dmesg": ("dmesg", word, False),
     "--append": ("append", word, False),
-    "--accel": ("accel", accelerator, False),
+    "--accel": ("accel", one_of("auto", "kvm", "tcg"), False),
+    "--files": ("files", one_of("auto", "9p", "virtiofs"), False),
     "--keep": ("keep", count, False),
 }
 FLAGS = {"--cold", "--gdb", "--times", "--quiet", "--update"}
