@@ -18,8 +18,8 @@ from vmlib.runner_relay import Relay
 from vmlib.runner_snapshot import Snapshot, SnapshotError, sweep
 from vmlib.runner_stream import PROTOCOL_VERSION
 
-# Multi-threaded TCG makes a kernel crash while it boots, once in a while. After that no crash is forgiven: it may be
-# the very fault that is looked for.
+# Multi-threaded TCG makes a kernel crash or stand still while it boots, once in a while. After that neither is
+# forgiven: it may be the very fault that is looked for.
 BOOT_ATTEMPTS = 3
 AWAKE_S = 30
 
@@ -116,26 +116,23 @@ class Booter:
                     raise Fault("boot", f"the guest speaks version {relay.hello[0]} of the protocol, not "
                                         f"{PROTOCOL_VERSION}")
                 return relay
-            self._give_up(relay, in_time)
-            crash = relay.guest.console.crash()
+            trouble = self._trouble(relay, in_time)
             if attempt < BOOT_ATTEMPTS:
-                self.say(f"{self.kernel.release}, not ready yet, had a {crash}; trying again, "
-                         f"attempt {attempt + 1} of {BOOT_ATTEMPTS}")
-        raise Fault("boot", f"{self.kernel.release} crashed while booting, {BOOT_ATTEMPTS} times: {crash}",
-                    relay.guest.console.end())
+                self.say(f"{self.kernel.release} {trouble}; trying again, attempt {attempt + 1} of {BOOT_ATTEMPTS}")
+        raise Fault("boot", f"{self.kernel.release} {trouble}, {BOOT_ATTEMPTS} times", relay.guest.console.end())
 
-    def _give_up(self, relay, in_time):
-        """Throws unless the guest crashed, which may be tried again."""
+    def _trouble(self, relay, in_time):
+        """Ends a guest that is not ready; what it had, if another may do better. Throws otherwise."""
         console = relay.guest.console
         how = relay.how_it_ended() if in_time else None
         self.end()
-        if not in_time:
-            raise Fault("boot", f"{self.kernel.release} was not ready after {self.options.boot_timeout_s:g} s",
-                        console.end())
         if console.init_complaint():
             raise Fault("boot", f"{self.kernel.release}: {console.init_complaint()}", console.end())
+        if not in_time:
+            return f"was not ready after {self.options.boot_timeout_s:g} s"
         if not console.crash():
             raise Fault("boot", f"while {self.kernel.release} booted, {how}", console.end())
+        return f"crashed before it was ready: {console.crash()}"
 
     # A guest that takes the command.
 

@@ -20,7 +20,7 @@ if signal N killed it; 125 is kept for the runner's own faults, which one line o
   --hang-after TIME
                    call a guest that is silent for this long hung (default 60)
   --boot-timeout TIME
-                   give the guest this long to boot (default 120)
+                   give the guest this long to boot, three times (default 60)
   --rw DIR         let the command change this directory of the host; may be given again
   --ro DIR         show this directory of the host's /tmp or /run, which are fresh otherwise; may be given again
   --sysctl K=V     set this sysctl first; may be given again
@@ -55,7 +55,7 @@ class Options:
         self.memory_mib = 512
         self.timeout_s = None
         self.hang_after_s = 60.0
-        self.boot_timeout_s = 120.0
+        self.boot_timeout_s = 60.0
         self.rw = []
         self.ro = []
         self.sysctl = []
