@@ -81,7 +81,7 @@ class Enumeration {
     std::size_t exchanges = 0;
     for (const auto& thread : program_.threads) {
       for (const TinyOperation& operation : thread) {
-        exchanges += operation.kind == TinyOperation::Kind::compare_exchange ? 1 : 0;
+        if (has_two_ways(operation)) ++exchanges;
       }
     }
     for (std::uint32_t succeed = 0; succeed < 1u << exchanges; ++succeed) {
@@ -92,6 +92,11 @@ class Enumeration {
   }
 
  private:
+  static bool has_two_ways(const TinyOperation& operation) {
+    using Kind = TinyOperation::Kind;
+    return operation.kind == Kind::compare_exchange || operation.kind == Kind::store_either;
+  }
+
   Order order_of(EventKind kind, Order asked) const {
     // Written out again: what x86 and sequentially consistent memory give to every access.
     if (model_ == MemoryModel::c11 || asked == Order::seq_cst || kind == EventKind::fence) return asked;
@@ -112,11 +117,11 @@ class Enumeration {
                       .order = order_of(kind, order),
                       .thread = thread,
                       .index = index,
-                      .location = kind == EventKind::fence ? -1 : operation.location,
+                      .location = accesses(kind) ? operation.location : -1,
                       .operation = &operation});
   }
 
-  /// The events, given which compare-exchanges succeed.
+  /// The events, given which compare-exchanges succeed and what was chosen.
   void lay_out(std::uint32_t succeed) {
     nodes_.clear();
     std::size_t exchange = 0;
@@ -126,6 +131,11 @@ class Enumeration {
         if (operation.kind == Kind::load) add_node(thread, EventKind::load, operation.order, operation);
         if (operation.kind == Kind::store) add_node(thread, EventKind::store, operation.order, operation);
         if (operation.kind == Kind::fence) add_node(thread, EventKind::fence, operation.order, operation);
+        if (operation.kind == Kind::store_either) {
+          add_node(thread, EventKind::choice, Order::relaxed, operation);
+          nodes_.back().value = succeed >> exchange++ & 1u;
+          add_node(thread, EventKind::store, operation.order, operation);
+        }
         bool update = operation.kind == Kind::add;
         if (operation.kind == Kind::compare_exchange) {
           update = (succeed >> exchange++ & 1u) != 0;
@@ -192,7 +202,10 @@ class Enumeration {
         Node& node = nodes_[number];
         if (node.initial) node.value = 0;
         if (reads(node.kind)) node.value = nodes_[reads_from_[number]].value;
-        if (node.kind == EventKind::store && !node.initial) node.value = node.operation->operand;
+        if (node.kind == EventKind::store && !node.initial) {
+          const bool either = node.operation->kind == TinyOperation::Kind::store_either;
+          node.value = node.operation->operand + (either ? nodes_[number - 1].value : 0);
+        }
         if (node.kind == EventKind::exclusive_store) {
           const bool add = node.operation->kind == TinyOperation::Kind::add;
           node.value = node.operation->operand + (add ? nodes_[number - 1].value : 0);
@@ -279,7 +292,9 @@ class Enumeration {
     const Relation hb = (po | synchronizes(po, rf)).closure();
     const Relation eco = (rf | mo | fr).closure();
     if (!hb.irreflexive() || !(hb * eco).irreflexive() || !eco.irreflexive()) return false;
-    const Relation elsewhere = po.where([&](std::size_t a, std::size_t b) { return !same_location(a, b); });
+    const auto chosen = [this](std::size_t a) { return nodes_[a].kind == EventKind::choice; };  // no event to C++
+    const Relation elsewhere =
+        po.where([&](std::size_t a, std::size_t b) { return !same_location(a, b) && !chosen(a) && !chosen(b); });
     const Relation scb = po | elsewhere * hb * elsewhere | hb.where(same_location) | mo | fr;
     Relation self;
     for (std::size_t number = 0; number < nodes_.size(); ++number) self.add(number, number);
@@ -331,6 +346,7 @@ class Enumeration {
         if (!of_thread(nodes_[number])) continue;
         shape.push_back(static_cast<std::uint64_t>(nodes_[number].kind));
         if (reads(nodes_[number].kind)) shape.push_back(name(reads_from_[number]));
+        if (nodes_[number].kind == EventKind::choice) shape.push_back(nodes_[number].value);
       }
     }
     for (const auto& [location, stores] : locations_) {
@@ -383,6 +399,9 @@ std::ostream& operator<<(std::ostream& out, const TinyProgram& program) {
         case TinyOperation::Kind::compare_exchange:
           out << "  " << name << ".cas(" << int{op.expected} << ", " << int{op.operand} << ", " << word(op.order)
               << ", " << word(op.failure);
+          break;
+        case TinyOperation::Kind::store_either:
+          out << "  " << name << ".store(" << int{op.operand} << " or " << op.operand + 1 << ", " << word(op.order);
           break;
         case TinyOperation::Kind::fence:
           out << "  fence(" << word(op.order);

@@ -16,13 +16,13 @@
 namespace ringside::explore {
 
 struct TinyOperation {
-  enum class Kind : std::uint8_t { load, store, add, compare_exchange, fence };
+  enum class Kind : std::uint8_t { load, store, add, compare_exchange, fence, store_either };
 
   Kind kind = Kind::load;
   Order order = Order::relaxed;
   Order failure = Order::relaxed;  ///< of a compare_exchange
   std::uint8_t location = 0;
-  std::uint8_t operand = 0;  ///< what is stored or added
+  std::uint8_t operand = 0;  ///< what is stored or added; store_either: that or, by choice, one more
   std::uint8_t expected = 0;
 };
 

@@ -24,6 +24,7 @@ struct Alternative {
     read_from,  ///< the load reads from `store`
     place,      ///< the store stands at `position` of its modification order
     revisit,    ///< `load`, added before, reads from the store
+    choose,     ///< the choice falls on `position`
   };
   Kind kind = Kind::read_from;
   std::uint32_t stamp = 0;  ///< of the event
@@ -76,6 +77,7 @@ class Engine {
   Event load(std::uintptr_t address, std::size_t size, Event asked, const std::function<bool(std::uint64_t)>* enough);
   void store(std::uintptr_t address, std::size_t size, std::uint64_t value, EventKind kind, Order order);
   void fence(Order order);
+  std::uint64_t choose(std::uint64_t count);
   void plain(std::uintptr_t address, std::size_t size, bool write);
   [[noreturn]] void fail(FailureKind kind, std::string what);
 
@@ -102,6 +104,7 @@ class Engine {
   void expect_more();
   EventId add_load(Event event, const std::function<bool(std::uint64_t)>* enough);
   void add_store(Event event);
+  void add_choice(Event event);
   std::vector<std::size_t> places(const Event& event, EventId id);
   void offer_revisits(EventId store);
   bool added_first(EventId event, EventId store);

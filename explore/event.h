@@ -26,9 +26,11 @@ enum class EventKind : std::uint8_t {
   exclusive_load,   ///< the reading half of a read-modify-write
   exclusive_store,  ///< its writing half: the event after it, with no other store in between
   fence,
+  choice,  ///< between the numbers from 0 to `expected` - 1, of which the program asked for any
 };
 
 constexpr bool reads(EventKind kind) { return kind == EventKind::load || kind == EventKind::exclusive_load; }
+constexpr bool accesses(EventKind kind) { return kind != EventKind::fence && kind != EventKind::choice; }
 constexpr bool writes(EventKind kind) { return kind == EventKind::store || kind == EventKind::exclusive_store; }
 
 /// Names an event: the index-th of its thread. The initial value of a location is a store of nobody's.
@@ -49,9 +51,9 @@ struct Event {
   bool compares = false;              ///< a compare-exchange's load: exclusive only where it reads `expected`
   Order if_unequal = Order::relaxed;  ///< its order elsewhere
   Order if_equal = Order::relaxed;
-  std::uint16_t location = 0;  ///< its number in the graph; not for fences
+  std::uint16_t location = 0;  ///< its number in the graph; only where the kind accesses()
   std::uint32_t stamp = 0;     ///< when it was added: larger is later
-  std::uint64_t value = 0;     ///< read or written
+  std::uint64_t value = 0;     ///< read, written or chosen
   std::uint64_t expected = 0;
   EventId reads_from;    ///< loads
   Clock causes;          ///< program order and reads-from, transitively; itself, too

@@ -123,7 +123,7 @@ EventId Engine::replay_event(const Event& asked, std::uint16_t location) {
   const Event& known = graph().at(id);
   const bool same = replay_[replayed_] == id && known.compares == asked.compares &&
                     (known.kind == asked.kind || known.compares) &&
-                    (known.kind == EventKind::fence || known.location == location);
+                    (!accesses(known.kind) || known.location == location);
   if (!same) {
     fail(FailureKind::nondeterministic, fmt::format("thread {} did not do its event {} again", running_, me().events));
   }
@@ -208,6 +208,41 @@ void Engine::fence(Order order) {
   thread.causes.set(running_, thread.events);
   thread.known.set(running_, thread.events);
   if (releases(order)) thread.fenced = thread.known;
+}
+
+std::uint64_t Engine::choose(std::uint64_t count) {
+  assert(count > 0);
+  take_turn();
+  ThreadState& thread = me();
+  EventId id{static_cast<std::uint16_t>(running_), static_cast<std::uint16_t>(thread.events)};
+  Event asked = event_of(EventKind::choice, Order::relaxed);
+  asked.expected = count;
+  if (replaying()) {
+    replay_event(asked, 0);
+    if (graph().at(id).expected != count) {
+      fail(FailureKind::nondeterministic, fmt::format("thread {} chose among more or fewer than before", running_));
+    }
+  } else {
+    expect_more();
+    add_choice(next_event(asked));
+  }
+  ++thread.events;
+  thread.causes.set(running_, thread.events);
+  thread.known.set(running_, thread.events);
+  return graph().at(id).value;
+}
+
+/// Adds the choice with 0, and leaves the others for later: the last is the next to be taken up.
+void Engine::add_choice(Event event) {
+  const EventId id = graph().add(running_, event);
+  for (std::uint64_t other = event.expected - 1; other > 0; --other) {
+    branches_.back().alternatives.push_back({.kind = Alternative::Kind::choose,
+                                             .stamp = graph().at(id).stamp,
+                                             .event = id,
+                                             .store = {},
+                                             .load = {},
+                                             .position = static_cast<std::size_t>(other)});
+  }
 }
 
 Event Engine::load(std::uintptr_t address, std::size_t size, Event asked,

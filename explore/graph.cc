@@ -125,6 +125,7 @@ std::vector<std::uint64_t> Graph::shape() const {
     for (const Event& event : threads_[thread]) {
       shape.push_back(static_cast<std::uint64_t>(event.kind));
       if (reads(event.kind)) shape.push_back(number(event.reads_from));
+      if (event.kind == EventKind::choice) shape.push_back(event.value);
     }
   }
   std::vector<std::pair<std::uintptr_t, std::vector<std::uint64_t>>> orders;

@@ -113,6 +113,8 @@ Tso tso_kind(const Event& event) {
       return Tso::fence;
     case EventKind::fence:
       return event.order == Order::seq_cst ? Tso::fence : Tso::load;
+    case EventKind::choice:
+      return Tso::load;  // what only loads wait for orders nothing
   }
   return Tso::fence;
 }
@@ -171,7 +173,8 @@ class SequentialOrder {
   }
 
   bool same_location(std::size_t a, std::size_t b) const {
-    return !fence(a) && !fence(b) && events_.event(a).location == events_.event(b).location;
+    return accesses(events_.event(a).kind) && accesses(events_.event(b).kind) &&
+           events_.event(a).location == events_.event(b).location;
   }
 
   std::size_t position(std::size_t event) const { return graph_.position_of(events_.event(event), events_.id(event)); }
@@ -189,7 +192,7 @@ class SequentialOrder {
     const std::size_t first = event - id.index;
     const std::size_t end = first + graph_.count(id.thread);
     for (std::size_t other = event; after ? ++other < end : other-- > first;) {
-      if (!same_location(event, other)) return other;
+      if (events_.event(other).kind != EventKind::choice && !same_location(event, other)) return other;
     }
     return events_.size();
   }

@@ -58,6 +58,8 @@ void unlock(std::uint32_t* word) { atomic_store(word, sizeof(*word), 0, Order::r
 
 void atomic_fence(Order order) { Engine::current->fence(order); }
 
+std::uint64_t choose(std::uint64_t count) { return Engine::current->choose(count); }
+
 void plain_read(const void* address, std::size_t size) { Engine::current->plain(number(address), size, false); }
 
 void plain_write(void* address, std::size_t size) { Engine::current->plain(number(address), size, true); }

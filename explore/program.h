@@ -48,6 +48,9 @@ void atomic_fence(Order order);
 /// thread for which no such value ever comes is stuck.
 std::uint64_t await(const void* address, std::size_t size, Order order,
                     const std::function<bool(std::uint64_t)>& enough);
+/// Any number from 0 to `count` - 1: the search takes each of them. Whether a timeout passes, whether a lock fails.
+/// `count` is 1 or more.
+std::uint64_t choose(std::uint64_t count);
 /// Takes a lock word: waits until it is 0 and makes it 1, in one step. Acquire.
 void lock(std::uint32_t* word);
 /// Gives it back. Release.

@@ -95,6 +95,9 @@ bool Engine::apply(const Alternative& alternative) {
       return consistent(graph(), options_.model);
     case Alternative::Kind::revisit:
       return begin_revisit(alternative);
+    case Alternative::Kind::choose:
+      graph().at(alternative.event).value = alternative.position;
+      return true;
   }
   return false;
 }
@@ -208,13 +211,14 @@ void Engine::offer_revisits(EventId store) {
 }
 
 /// Whether the event stands in the graph as it would be added without any alternative: a load of the last store, a
-/// store at the end, by what was there before it or what the new store depends on. Of all graphs that differ in what is
-/// thrown away, exactly one is of that kind, and that one makes the revisit.
+/// store at the end, the first choice, by what was there before it or what the new store depends on. Of all graphs that
+/// differ in what is thrown away, exactly one is of that kind, and that one makes the revisit.
 bool Engine::added_first(EventId id, EventId store) {
   Graph& here = graph();
   const Event& event = here.at(id);
   const Event& cause = here.at(store);
   if (event.kind == EventKind::fence) return true;
+  if (event.kind == EventKind::choice) return event.value == 0;
   const auto previous = [&](EventId other) {
     return here.at(other).stamp <= event.stamp || (other != store && other.index < cause.causes[other.thread]);
   };

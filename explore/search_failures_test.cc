@@ -89,6 +89,25 @@ TEST(SearchFailures, WaitingForWhatComesIsNone) {
   EXPECT_EQ(result.complete, 1u);
 }
 
+TEST(SearchFailures, AChoiceOfTheProgramIsTakenInEveryWay) {
+  std::vector<int> chosen;
+  const SearchResult result =
+      explore({[] { memory.flag.store(static_cast<std::int32_t>(choose(3)), Order::relaxed); },
+               [] { memory.other.store(static_cast<std::int32_t>(10 * choose(2)), Order::relaxed); }},
+              [&] { chosen.push_back(memory.flag.plain() + memory.other.plain()); });
+  EXPECT_FALSE(result.failure);
+  std::sort(chosen.begin(), chosen.end());
+  EXPECT_EQ(chosen, (std::vector<int>{0, 1, 2, 10, 11, 12}));  // 3 * 2
+}
+
+TEST(SearchFailures, AnotherNumberOfChoicesThanBeforeIsTold) {
+  std::uint64_t times = 0;
+  const SearchResult result = explore({[&] { static_cast<void>(choose(2 + times++)); }});
+  ASSERT_TRUE(result.failure);
+  EXPECT_EQ(result.failure->kind, FailureKind::nondeterministic);
+  EXPECT_EQ(result.failure->what, "thread 0 chose among more or fewer than before");
+}
+
 TEST(SearchFailures, TwoLocksTakenCrosswiseDeadlock) {
   static std::uint32_t a;
   static std::uint32_t b;

@@ -22,9 +22,9 @@ Order draw_order(std::mt19937& random, std::initializer_list<Order> orders) {
 TinyOperation draw_operation(std::mt19937& random) {
   using Kind = TinyOperation::Kind;
   TinyOperation op;
-  constexpr std::array kinds{Kind::load,  Kind::load,  Kind::load, Kind::store,
-                             Kind::store, Kind::store, Kind::add,  Kind::compare_exchange,
-                             Kind::fence};
+  constexpr std::array kinds{Kind::load,  Kind::load,        Kind::load, Kind::store,
+                             Kind::store, Kind::store,       Kind::add,  Kind::compare_exchange,
+                             Kind::fence, Kind::store_either};
   op.kind = kinds[random() % kinds.size()];
   op.location = static_cast<std::uint8_t>(random() % 2);
   op.operand = static_cast<std::uint8_t>(1 + random() % 2);
@@ -34,6 +34,7 @@ TinyOperation draw_operation(std::mt19937& random) {
       op.order = draw_order(random, {Order::relaxed, Order::acquire, Order::seq_cst});
       break;
     case Kind::store:
+    case Kind::store_either:
       op.order = draw_order(random, {Order::relaxed, Order::release, Order::seq_cst});
       break;
     case Kind::fence:
@@ -72,6 +73,9 @@ void perform(const TinyOperation& op, Atomic<std::int32_t>& variable) {
       break;
     case TinyOperation::Kind::compare_exchange:
       variable.compare_exchange(op.expected, op.operand, op.order, op.failure);
+      break;
+    case TinyOperation::Kind::store_either:
+      variable.store(static_cast<std::int32_t>(op.operand + choose(2)), op.order);
       break;
     case TinyOperation::Kind::fence:
       atomic_fence(op.order);
