@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -42,10 +43,18 @@ struct Branch {
 
 /// What a thread carries from event to event.
 struct ThreadState {
-  enum class Status : std::uint8_t { ready, stuck, ended };
+  enum class Status : std::uint8_t {
+    unborn,  ///< nobody has created it yet
+    ready,
+    joining,  ///< waits for the end of `joined`
+    stuck,
+    ended,
+  };
 
-  Status status = Status::ready;
-  std::size_t events = 0;  ///< of this run, so far
+  Status status = Status::unborn;
+  std::size_t joined = 0;
+  std::size_t children = 0;  ///< that it created in this run, so far
+  std::size_t events = 0;    ///< of this run, so far
   Clock causes;
   Clock known;   ///< happens-before
   Clock seen;    ///< what an acquire fence would add
@@ -58,6 +67,14 @@ struct Word {
   std::size_t size_bytes = 0;
   std::uint32_t generation = 0;
   bool accessed = false;  ///< in this generation
+};
+
+/// A thread that the program's threads create while they run.
+struct Child {
+  std::size_t creator = 0;
+  std::size_t ordinal = 0;  ///< among the creator's
+  std::uint32_t born = 0;   ///< words by which creator and child, child and joiner are ordered
+  std::uint32_t ended = 0;
 };
 
 /// Thrown by fail where there is no fiber to leave.
@@ -81,6 +98,18 @@ class Engine {
   void plain(std::uintptr_t address, std::size_t size, bool write);
   [[noreturn]] void fail(FailureKind kind, std::string what);
 
+  /// Whether a thread of the program runs, and which: its number.
+  bool inside() const { return inside_; }
+  std::size_t running() const { return running_; }
+  /// Whether the address lies on the running thread's stack.
+  bool on_running_stack(const void* address) const { return fibers_[running_]->holds(address); }
+  /// Where memory that is seen at two addresses is accounted for.
+  std::uintptr_t canonical(std::uintptr_t address) const;
+
+  std::size_t spawn(std::function<void()> body);
+  void join(std::size_t thread);
+  [[noreturn]] void end_thread();
+
  private:
   Graph& graph() { return branches_.back().graph; }
   ThreadState& me() { return threads_[running_]; }
@@ -94,6 +123,9 @@ class Engine {
   bool apply(const Alternative& alternative);
   bool begin_revisit(const Alternative& alternative);
 
+  bool can_go_on(std::size_t thread) const;
+  std::size_t number_of_child(std::size_t creator, std::size_t ordinal);
+  Child& child(std::size_t thread) { return children_[thread - program_.threads.size()]; }
   std::optional<std::size_t> next_thread();
   void take_turn();
   void switch_to(std::size_t thread);
@@ -109,7 +141,6 @@ class Engine {
   void offer_revisits(EventId store);
   bool added_first(EventId event, EventId store);
   std::uint16_t location_of(std::uintptr_t address, std::size_t size);
-  std::uintptr_t canonical(std::uintptr_t address) const;
   void note_access(std::uintptr_t address, std::size_t size, bool atomic, bool write);
   void write_native(EventId store, std::uintptr_t address, std::size_t size);
 
@@ -119,6 +150,7 @@ class Engine {
   Fiber main_;
   std::vector<Branch> branches_;
   SearchResult result_;
+  std::deque<Child> children_;  ///< threads beyond the program's, in the order in which the search met them
 
   // Of the execution under way.
   std::vector<ThreadState> threads_;

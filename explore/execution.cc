@@ -24,7 +24,8 @@ std::uint64_t native_load(std::uintptr_t address, std::size_t size) {
 
 /// Runs the program along the graph, then on, until no thread can go on.
 void Engine::execute() {
-  threads_.assign(program_.threads.size(), {});
+  threads_.assign(fibers_.size(), {});
+  for (Child& child : children_) child.born = child.ended = 0;
   replay_ = graph().order();
   replayed_ = 0;
   impossible_ = false;
@@ -33,12 +34,12 @@ void Engine::execute() {
   words_.clear();
   outside(program_.begin);
   if (result_.failure) return;
-  for (std::size_t thread = 0; thread < fibers_.size(); ++thread) {
+  for (std::size_t thread = 0; thread < program_.threads.size(); ++thread) {
     fibers_[thread]->start([this, thread] {
       program_.threads[thread]();
-      threads_[thread].status = ThreadState::Status::ended;
-      leave();
+      end_thread();
     });
+    threads_[thread].status = ThreadState::Status::ready;
   }
   const auto first = next_thread();
   running_ = *first;
@@ -58,9 +59,16 @@ void Engine::outside(const std::function<void()>& part) {
 std::optional<std::size_t> Engine::next_thread() {
   if (replaying()) return replay_[replayed_].thread;
   for (std::size_t thread = 0; thread < threads_.size(); ++thread) {
-    if (threads_[thread].status == ThreadState::Status::ready) return thread;
+    if (can_go_on(thread)) return thread;
   }
   return std::nullopt;
+}
+
+bool Engine::can_go_on(std::size_t thread) const {
+  using Status = ThreadState::Status;
+  const ThreadState& state = threads_[thread];
+  return state.status == Status::ready ||
+         (state.status == Status::joining && threads_[state.joined].status == Status::ended);
 }
 
 void Engine::switch_to(std::size_t thread) {
@@ -84,7 +92,7 @@ void Engine::leave() {
   const auto next = next_thread();
   Fiber& mine = *fibers_[running_];
   if (next && !impossible_ && !result_.failure) {
-    if (threads_[*next].status == ThreadState::Status::ready) {
+    if (can_go_on(*next)) {
       switch_to(*next);
     } else {
       result_.failure = Failure{.kind = FailureKind::nondeterministic,
@@ -95,6 +103,61 @@ void Engine::leave() {
   inside_ = false;
   main_.switch_from(mine);
   std::abort();
+}
+
+/// The thread's number, which is the same in every execution: it follows from who creates it and as which of its own.
+std::size_t Engine::number_of_child(std::size_t creator, std::size_t ordinal) {
+  for (std::size_t number = 0; number < children_.size(); ++number) {
+    if (children_[number].creator == creator && children_[number].ordinal == ordinal)
+      return program_.threads.size() + number;
+  }
+  if (fibers_.size() == most_threads)
+    fail(FailureKind::unmodelled, fmt::format("more than {} threads; explore a smaller program", most_threads));
+  children_.push_back({.creator = creator, .ordinal = ordinal});
+  fibers_.push_back(std::make_unique<Fiber>(options_.stack_bytes));
+  threads_.emplace_back();
+  return fibers_.size() - 1;
+}
+
+/// The child's first event reads what the creator's last one stored: so it depends on its own creation.
+std::size_t Engine::spawn(std::function<void()> body) {
+  const std::size_t thread = number_of_child(running_, me().children++);
+  const auto born = reinterpret_cast<std::uintptr_t>(&child(thread).born);
+  store(born, sizeof(std::uint32_t), 1, EventKind::store, Order::release);
+  fibers_[thread]->start([this, born, body = std::move(body)] {
+    const std::function<bool(std::uint64_t)> set = [](std::uint64_t value) { return value == 1; };
+    load(born, sizeof(std::uint32_t), event_of(EventKind::load, Order::acquire), &set);
+    body();
+    end_thread();
+  });
+  threads_[thread].status = ThreadState::Status::ready;
+  return thread;
+}
+
+/// Waits without an event until the thread has ended: what the one event then reads is certain, so that nothing is
+/// branched over.
+void Engine::join(std::size_t thread) {
+  const std::size_t mine = running_;
+  while (threads_[thread].status != ThreadState::Status::ended) {
+    me().status = ThreadState::Status::joining;
+    me().joined = thread;
+    const auto next = next_thread();
+    if (!next || *next == mine) leave();
+    switch_to(*next);
+  }
+  me().status = ThreadState::Status::ready;
+  const std::function<bool(std::uint64_t)> set = [](std::uint64_t value) { return value == 1; };
+  load(reinterpret_cast<std::uintptr_t>(&child(thread).ended), sizeof(std::uint32_t),
+       event_of(EventKind::load, Order::acquire), &set);
+}
+
+void Engine::end_thread() {
+  if (running_ >= program_.threads.size()) {
+    store(reinterpret_cast<std::uintptr_t>(&child(running_).ended), sizeof(std::uint32_t), 1, EventKind::store,
+          Order::release);
+  }
+  me().status = ThreadState::Status::ended;
+  leave();
 }
 
 void Engine::fail(FailureKind kind, std::string what) {

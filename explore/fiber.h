@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 
 namespace ringside::explore {
@@ -29,6 +30,11 @@ class Fiber {
 
   /// Whether the address lies in the page below the stack: what an overflow hits first.
   bool guards(const void* address) const;
+  /// Whether it lies on the stack itself.
+  bool holds(const void* address) const {
+    const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(mapping_);
+    return mapping_ != nullptr && offset < mapping_bytes_;
+  }
 
  private:
   static void enter();

@@ -56,6 +56,10 @@ void lock(std::uint32_t* word) {
 
 void unlock(std::uint32_t* word) { atomic_store(word, sizeof(*word), 0, Order::release); }
 
+std::size_t spawn(std::function<void()> body) { return Engine::current->spawn(std::move(body)); }
+
+void join(std::size_t thread) { Engine::current->join(thread); }
+
 void atomic_fence(Order order) { Engine::current->fence(order); }
 
 std::uint64_t choose(std::uint64_t count) { return Engine::current->choose(count); }

@@ -55,6 +55,10 @@ std::uint64_t choose(std::uint64_t count);
 void lock(std::uint32_t* word);
 /// Gives it back. Release.
 void unlock(std::uint32_t* word);
+/// Creates a thread, which begins with what its creator knows; its number. At most 8 threads in all.
+std::size_t spawn(std::function<void()> body);
+/// Waits for its end, and knows then what it knew. Only of a number that spawn returned.
+void join(std::size_t thread);
 /// Plain accesses: a race if another thread accesses the same bytes, one of the two writes, and nothing orders them.
 void plain_read(const void* address, std::size_t size);
 void plain_write(void* address, std::size_t size);

@@ -40,11 +40,16 @@ bool Engine::over() {
 }
 void Engine::count() {
   if (result_.failure || impossible_) return;
+  const auto waits = [this](std::size_t thread) {
+    return threads_[thread].status == ThreadState::Status::stuck ||
+           threads_[thread].status == ThreadState::Status::joining;
+  };
   std::size_t stuck = 0;
   bool for_ever = true;
   for (std::size_t thread = 0; thread < threads_.size(); ++thread) {
-    if (threads_[thread].status != ThreadState::Status::stuck) continue;
+    if (!waits(thread)) continue;
     ++stuck;
+    if (threads_[thread].status == ThreadState::Status::joining) continue;
     const Event& last =
         graph().at({static_cast<std::uint16_t>(thread), static_cast<std::uint16_t>(threads_[thread].events - 1)});
     const std::size_t stores = graph().location(last.location).stores.size();
@@ -61,8 +66,7 @@ void Engine::count() {
   // All that could run has run, and what they wait for is not there.
   std::string who;
   for (std::size_t thread = 0; thread < threads_.size(); ++thread) {
-    if (threads_[thread].status == ThreadState::Status::stuck)
-      who += fmt::format("{}{}", who.empty() ? "" : ", ", thread);
+    if (waits(thread)) who += fmt::format("{}{}", who.empty() ? "" : ", ", thread);
   }
   result_.failure = Failure{.kind = FailureKind::deadlock,
                             .what = fmt::format("waiting for ever: thread{} {}", stuck == 1 ? "" : "s", who),

@@ -35,6 +35,11 @@ enum class FailureKind : std::uint8_t {
   deadlock,          ///< threads wait for values that nobody will store
   too_long,          ///< an execution of more than most_events
   nondeterministic,  ///< the program did something else although its loads returned the same
+  unmodelled,        ///< the program asked for something that has no meaning here: it says what, and what to do
+  use_after_free,    ///< memory was accessed, or freed again, after it had been freed
+  out_of_memory,     ///< one execution allocated more than it may
+  stack_overflow,    ///< a thread ran over the end of its stack
+  not_instrumented,  ///< nothing that the program did was seen
 };
 
 struct Failure {
