@@ -35,6 +35,7 @@ def fault(text):
     sys.exit(125)
 with open(here / "started", "a", encoding="utf-8") as log:
     log.write(kernel + "\\n")
+(here / f"files-of-{kernel}").write_text(sys.argv[sys.argv.index("--files") + 1])
 if "unbootable" in kernel:
     fault("boot: the guest did not come up")
 if "unknown" in kernel:
@@ -77,8 +78,6 @@ for name in names:
         what = "passes"
     if what == "crashes":
         os.kill(os.getpid(), signal.SIGSEGV)
-    if what == "copied" and os.path.dirname(__file__).endswith("release"):
-        what = "fails"
     if what == "hangs":
         signal.pause()
     if what == "leaves":
@@ -394,13 +393,14 @@ class Programs(Case):
         self.assertEqual(self.cells()["tests: T leaves"]["one"], ("fail", "the program died: exit status 0"))
         self.assertEqual(self.cells()["tests: T passes"]["one"], ("pass", ""))
 
-    def test_programs_are_copied_where_the_matrix_says_so(self):
-        self.tests("T.copied")
-        with open(self.build / "program", "a", encoding="utf-8") as program:
-            program.write("# as long as programs are\n" * 50_000)
-        self.assertEqual(self.run_matrix(has_everything("one", "copy_programs = true"))[0], 0)
-        self.assertEqual(self.run_matrix("one")[0], 1)
-        self.assertEqual(self.run_matrix(has_everything("one", "copy_programs = 1"))[0], 2)
+    def test_a_guest_sees_the_files_as_the_matrix_says(self):
+        self.tests("T.passes")
+        self.assertEqual(self.run_matrix(has_everything("one", 'files = "virtiofs"'), "two")[0], 0)
+        self.assertEqual([(self.root / "scripts" / f"files-of-{kernel}").read_text() for kernel in ("one", "two")],
+                         ["virtiofs", "auto"])
+        status, _, err = self.run_matrix(has_everything("one", 'files = "nfs"'))
+        self.assertEqual(status, 2)
+        self.assertIn('files is a text "nfs"; write one of auto, 9p, virtiofs', err)
 
     def test_only_tests_with_the_label_run_and_left_out_ones_are_told(self):
         steps = TESTS + '[step.tests.left_out]\n"fails$" = "it is known"\n'

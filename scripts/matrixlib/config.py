@@ -50,7 +50,7 @@ class Kernel:
     lacks: frozenset
     smp: int
     memory_mib: int
-    copy_programs: bool   # into the guest's memory before they run: this kernel reads the host's files page by page
+    files: str            # how it sees this machine's files: a value of the --files of scripts/vm
     steps: tuple          # of Step, in the order of the file
     without: dict         # step -> why it is not done here; worked out from the steps' `where` and `only_on`
 
@@ -86,7 +86,8 @@ ACTIONS = {
     "mutants": {"arguments"},
 }
 STEP_KEYS = {"does", "time_limit", "needs", "where", "only_on", "why", "offline", "hide"}
-KERNEL_KEYS = {"name", "lacks", "smp", "memory", "copy_programs"}
+FILE_SYSTEMS = ("auto", "9p", "virtiofs")  # of scripts/vm
+KERNEL_KEYS = {"name", "lacks", "smp", "memory", "files"}
 
 
 def nearest(word, known):
@@ -243,10 +244,10 @@ def read_kernel(path, number, table, file):
     smp = whole.take("smp", int, "smp as a number of CPUs")
     if not 1 <= smp <= 64:
         raise place.error(f"smp is {smp}", "write a number from 1 to 64")
-    copy = table.get("copy_programs", False)
-    if not isinstance(copy, bool):
-        raise place.error(f"copy_programs is {describe(copy)}", "write true or false")
-    return Kernel(name=name, smp=smp, steps=chosen, without=without, copy_programs=copy, lacks=lacks,
+    files = table.get("files", "auto")
+    if files not in FILE_SYSTEMS:
+        raise place.error(f"files is {describe(files)}", f"write one of {', '.join(FILE_SYSTEMS)}")
+    return Kernel(name=name, smp=smp, steps=chosen, without=without, files=files, lacks=lacks,
                   memory_mib=mebibytes(place, whole.take("memory", str, "memory as 512M or 2G")))
 
 

@@ -17,15 +17,12 @@ import json
 import os
 import re
 import select
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 MOST_OUTPUT_CHARACTERS = 20_000
-SMALL_BYTES = 1 << 20
 BEGUN = re.compile(r"^\[ RUN      \] (\S+)$")
 ENDED = re.compile(r"^\[(       OK |  FAILED  |  SKIPPED )\] ([^\s,]+)(?:, where .*)? \((\d+) ms\)$")
 OUTCOMES = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}
@@ -150,46 +147,16 @@ class ProgramRun:
         return [test for test in self.tests if test not in self.ended]
 
 
-class Copies:
-    """Programs in the guest's own memory. They are read past the page cache, in large pieces: a kernel that fills that
-    cache from the host page by page takes half a minute for a program that this takes a second for."""
-
-    def __init__(self, wanted):
-        self.wanted = wanted
-        self.made = {}
-
-    def of(self, command):
-        """The command with its program replaced. What is small is no matter, and Python is in the cache already."""
-        program = command[0]
-        if not self.wanted or program == sys.executable or os.stat(program).st_size < SMALL_BYTES:
-            return command
-        if program not in self.made:
-            copy = os.path.join(tempfile.mkdtemp(), os.path.basename(program))
-            direct = ["dd", f"if={program}", f"of={copy}", "iflag=direct", "bs=256k", "status=none"]
-            if subprocess.run(direct, stderr=subprocess.DEVNULL, check=False).returncode:
-                shutil.copyfile(program, copy)  # a file system that knows no other way
-            os.chmod(copy, 0o700)
-            self.made[program] = copy
-        return [self.made[program], *command[1:]]
-
-    def drop(self, command):
-        copy = self.made.pop(command[0], None)
-        if copy:
-            os.unlink(copy)
-
-
-def run_program(program, environment, copies):
+def run_program(program, environment):
     left = program["tests"]
-    command = copies.of(program["command"])
     while left:
-        left = ProgramRun(program | {"command": command}, left).run(environment)
-    copies.drop(program["command"])
+        left = ProgramRun(program, left).run(environment)
 
 
-def run_command(command, environment, copies):
+def run_command(command, environment):
     tell("begin", test=command["name"])
     began = time.monotonic()
-    with subprocess.Popen(copies.of(command["command"]), cwd=command["directory"], env=os.environ | environment,
+    with subprocess.Popen(command["command"], cwd=command["directory"], env=os.environ | environment,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           errors="replace", start_new_session=True) as child:
         late = False
@@ -229,11 +196,10 @@ def main():
     tell("hello", release=os.uname().release, cpus=online_cpus(), fault=fault)
     if fault:
         return 1
-    copies = Copies(plan["copy_programs"])
     for program in plan["programs"]:
-        run_program(program, plan["environment"] | program["environment"], copies)
+        run_program(program, plan["environment"] | program["environment"])
     for command in plan["commands"]:
-        run_command(command, plan["environment"] | command["environment"], copies)
+        run_command(command, plan["environment"] | command["environment"])
     tell("over")
     return 0
 

@@ -102,7 +102,7 @@ class StepRun:
             return [name for name in program["tests"] if self._row_of_test[name] not in self.column.cells]
         programs = [program | {"tests": open_tests(program)} for program in self._programs]
         return {"offline": list(self.step.offline), "hide": list(self.step.hide),
-                "environment": self._environment(), "copy_programs": self.kernel.copy_programs,
+                "environment": self._environment(),
                 "programs": [program for program in programs if program["tests"]],
                 "commands": [command for command in self._commands if command is not None]}
 
