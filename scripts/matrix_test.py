@@ -402,6 +402,17 @@ class Programs(Case):
         self.assertEqual(status, 2)
         self.assertIn('files is a text "nfs"; write one of auto, 9p, virtiofs', err)
 
+    def test_files_are_written_before_anything_runs(self):
+        self.tests("T.passes")
+        told = self.root / "told"
+        self.assertEqual(self.run_matrix(has_everything("one", f'write = {{ "{told}" = "word" }}'))[0], 0)
+        self.assertEqual(told.read_text(), "word")
+        self.assertEqual(self.run_matrix(has_everything("one", 'write = { "/nowhere/file" = "word" }'))[0], 1)
+        self.assertIn("/nowhere/file: No such file", (self.output / "matrix.json").read_text(encoding="utf-8"))
+        status, _, err = self.run_matrix(has_everything("one", 'write = { "/nowhere/file" = 1 }'))
+        self.assertEqual(status, 2)
+        self.assertIn("write./nowhere/file is a number 1; write write as a table: \"file\" = \"what\"", err)
+
     def test_only_tests_with_the_label_run_and_left_out_ones_are_told(self):
         steps = TESTS + '[step.tests.left_out]\n"fails$" = "it is known"\n'
         self.tests("T.passes", "T.fails")

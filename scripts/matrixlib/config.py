@@ -50,6 +50,7 @@ class Kernel:
     lacks: frozenset
     smp: int
     memory_mib: int
+    write: dict           # files of its /sys and /proc -> what is written there before anything runs
     files: str            # how it sees this machine's files: a value of the --files of scripts/vm
     steps: tuple          # of Step, in the order of the file
     without: dict         # step -> why it is not done here; worked out from the steps' `where` and `only_on`
@@ -87,7 +88,7 @@ ACTIONS = {
 }
 STEP_KEYS = {"does", "time_limit", "needs", "where", "only_on", "why", "offline", "hide"}
 FILE_SYSTEMS = ("auto", "9p", "virtiofs")  # of scripts/vm
-KERNEL_KEYS = {"name", "lacks", "smp", "memory", "files"}
+KERNEL_KEYS = {"name", "lacks", "smp", "memory", "files", "write"}
 
 
 def nearest(word, known):
@@ -247,7 +248,8 @@ def read_kernel(path, number, table, file):
     files = table.get("files", "auto")
     if files not in FILE_SYSTEMS:
         raise place.error(f"files is {describe(files)}", f"write one of {', '.join(FILE_SYSTEMS)}")
-    return Kernel(name=name, smp=smp, steps=chosen, without=without, files=files, lacks=lacks,
+    write = whole.texts("write", 'write as a table: "file" = "what"')
+    return Kernel(name=name, smp=smp, steps=chosen, without=without, files=files, write=write, lacks=lacks,
                   memory_mib=mebibytes(place, whole.take("memory", str, "memory as 512M or 2G")))
 
 
@@ -274,7 +276,7 @@ def load(path):
     features = file.texts("features", 'features as a table: name = "what it is"')
     steps = file.take("step", dict, "the steps as tables: [step.tests]")
     guest = Place(path, "guest", file.take("guest", dict, "a table with smp and memory"))
-    guest.only({"smp", "memory"})
+    guest.only({"smp", "memory", "write"})
     entries = file.take("kernel", list, "kernels as [[kernel]]")
     for name, step in steps.items():
         if name in KERNEL_KEYS:

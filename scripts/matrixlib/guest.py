@@ -3,7 +3,7 @@
 
 An event is written as soon as it is known, so that a guest that dies has told all before, and which test it was at:
 
-    hello    release and online CPUs, once the plan's CPUs are offline and its folders hidden
+    hello    release and online CPUs, once the plan's files are written, its CPUs offline and its folders hidden
     begin    a test or command begins
     end      a test has ended: outcome, reason, output, seconds
     command  a command has ended: status, stdout, stderr, seconds
@@ -176,8 +176,11 @@ def online_cpus():
 
 
 def prepare(plan):
-    """Takes the plan's CPUs offline and hides its folders. Returns a fault, or nothing."""
+    """Writes the plan's files, takes its CPUs offline and hides its folders. Returns a fault, or nothing."""
     try:
+        for path, text in plan["write"].items():
+            with open(path, "w", encoding="utf-8") as stream:
+                stream.write(text)
         for cpu in plan["offline"]:
             with open(f"/sys/devices/system/cpu/cpu{cpu}/online", "w", encoding="ascii") as stream:
                 stream.write("0")

@@ -101,7 +101,7 @@ class StepRun:
         def open_tests(program):
             return [name for name in program["tests"] if self._row_of_test[name] not in self.column.cells]
         programs = [program | {"tests": open_tests(program)} for program in self._programs]
-        return {"offline": list(self.step.offline), "hide": list(self.step.hide),
+        return {"write": self.kernel.write, "offline": list(self.step.offline), "hide": list(self.step.hide),
                 "environment": self._environment(),
                 "programs": [program for program in programs if program["tests"]],
                 "commands": [command for command in self._commands if command is not None]}
