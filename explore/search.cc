@@ -241,6 +241,34 @@ bool Engine::added_first(EventId id, EventId store) {
   return true;
 }
 
+std::string_view name_of(FailureKind kind) {
+  switch (kind) {
+    case FailureKind::failed:
+      return "failed";
+    case FailureKind::data_race:
+      return "data_race";
+    case FailureKind::mixed_sizes:
+      return "mixed_sizes";
+    case FailureKind::deadlock:
+      return "deadlock";
+    case FailureKind::too_long:
+      return "too_long";
+    case FailureKind::nondeterministic:
+      return "nondeterministic";
+    case FailureKind::unmodelled:
+      return "unmodelled";
+    case FailureKind::use_after_free:
+      return "use_after_free";
+    case FailureKind::out_of_memory:
+      return "out_of_memory";
+    case FailureKind::stack_overflow:
+      return "stack_overflow";
+    case FailureKind::not_instrumented:
+      return "not_instrumented";
+  }
+  return "?";
+}
+
 SearchResult search(const Program& program, const SearchOptions& options) { return Engine(program, options).run(); }
 
 }  // namespace ringside::explore

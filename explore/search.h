@@ -12,6 +12,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "explore/graph.h"
 #include "explore/memory_model.h"
@@ -41,6 +42,8 @@ enum class FailureKind : std::uint8_t {
   stack_overflow,    ///< a thread ran over the end of its stack
   not_instrumented,  ///< nothing that the program did was seen
 };
+
+std::string_view name_of(FailureKind kind);
 
 struct Failure {
   FailureKind kind = FailureKind::failed;

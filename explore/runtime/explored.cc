@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explore/explored.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "explore/runtime/world.h"
+
+namespace ringside::explore {
+namespace {
+
+std::map<std::string, Program>& programs() {
+  static std::map<std::string, Program> all;
+  return all;
+}
+
+}  // namespace
+
+SearchResult explore(const Program& program, const SearchOptions& options) {
+  Program wrapped = program;
+  wrapped.begin = [&program] {
+    runtime::reset();
+    if (program.begin) program.begin();
+  };
+  runtime::world.hooks = 0;
+  runtime::world.stacks_shared = false;
+  SearchResult result = search(wrapped, options);
+  if (!result.failure && runtime::world.hooks == 0) {
+    result.failure = Failure{.kind = FailureKind::not_instrumented,
+                             .what = "no access of any thread was seen; build its sources with ringside_add_explored()",
+                             .graph = {}};
+  }
+  return result;
+}
+
+Registered::Registered(std::string name, Program program) { programs().emplace(std::move(name), std::move(program)); }
+
+const std::map<std::string, Program>& registered_programs() { return programs(); }
+
+std::string summary_of(const SearchResult& result) {
+  const std::string count =
+      fmt::format("{} execution{}{}", result.complete, result.complete == 1 ? "" : "s", result.cut ? ", cut" : "");
+  if (!result.failure) return count + ", clean";
+  return fmt::format("{} before: {}: {}", count, name_of(result.failure->kind), result.failure->what);
+}
+
+}  // namespace ringside::explore

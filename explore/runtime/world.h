@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the entry points of instrumented code share. Code that was compiled with -fsanitize=thread calls the functions
+// of ThreadSanitizer's interface, and the functions of libc and libstdc++ that its object's renaming leads here
+// (cmake/explored_object.cmake). Within a thread of a program under exploration they are steps of the search; anywhere
+// else they do what the original does.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "explore/clock.h"
+#include "explore/engine.h"
+
+namespace ringside::explore::runtime {
+
+/// A volatile access that the compiled code makes itself, right after it was announced.
+struct VolatileAccess {
+  std::uintptr_t address = 0;  ///< where the memory is accounted for
+  std::size_t size_bytes = 0;  ///< 0: none
+  bool write = false;
+  std::uint64_t before = 0;  ///< what the memory held, and holds for everybody else
+};
+
+inline constexpr std::size_t deepest_stack = 512;
+
+/// A local variable that is accessed atomically.
+struct StackWord {
+  std::uintptr_t address = 0;
+  std::size_t size_bytes = 0;
+  std::uint64_t left = 0;  ///< what the thread's last access left there
+  bool shared = false;     ///< another thread accessed it, too
+};
+
+/// What belongs to one thread of the explored program.
+struct ThreadRecord {
+  std::array<const void*, deepest_stack> stack{};     ///< return addresses, outermost first
+  std::array<std::uintptr_t, deepest_stack> frame{};  ///< of each: the function's locals lie above
+  std::size_t depth = 0;                              ///< may be more than is kept
+  std::vector<StackWord> stack_words;
+  int error_number = 0;           ///< its errno
+  std::uint64_t clock_ns = 0;     ///< virtual time since the execution began
+  std::uint32_t clock_reads = 0;  ///< since its clock last moved for another reason
+  std::uint32_t timeouts = 0;     ///< that were taken by choice in this execution
+};
+
+/// Of the exploration that the calling thread is at.
+struct World {
+  std::array<ThreadRecord, most_threads> threads{};
+  VolatileAccess pending;
+  std::uint64_t hooks = 0;         ///< accesses seen within executions
+  bool atomics_on_stacks = false;  ///< in this execution
+  bool stacks_shared = false;  ///< threads were created, which may have been given addresses of their creator's stack
+};
+
+extern thread_local World world;
+
+/// The engine, for a caller that is a thread of a program under exploration; otherwise null.
+inline Engine* exploring() {
+  Engine* const engine = Engine::current;
+  return engine != nullptr && engine->inside() ? engine : nullptr;
+}
+
+inline ThreadRecord& my_record(const Engine& engine) { return world.threads[engine.running()]; }
+
+std::uint64_t bytes_at(std::uintptr_t address, std::size_t size);
+
+/// Ends what the last volatile access left open. Every entry point comes through here first.
+void finish_volatile(Engine& engine);
+
+/// As exploring(), for entry points.
+inline Engine* enter() {
+  Engine* const engine = exploring();
+  if (engine != nullptr) {
+    ++world.hooks;
+    if (world.pending.size_bytes != 0) finish_volatile(*engine);
+  }
+  return engine;
+}
+
+/// A plain access of any size.
+void access(Engine& engine, const void* address, std::size_t size, bool write);
+
+/// Before and after an atomic access.
+void begin_atomic(Engine& engine, const void* address, std::size_t size);
+void end_atomic(Engine& engine, const void* address, std::size_t size);
+
+/// Functions begin and end; `frame` is an address below the function's locals.
+void begin_function(Engine& engine, const void* caller, const void* frame);
+void end_function(Engine& engine);
+
+/// Fails the exploration if the memory was freed.
+void check_alive(Engine& engine, const void* address, std::size_t size);
+
+/// Ends the exploration: the program did what has no meaning here. `what` names it and says what to do.
+[[noreturn]] void refuse(Engine& engine, std::string what);
+
+/// Reads until `enough`, then stores what `change` makes of it, in one step; nothing if that is no value. What was
+/// read.
+std::uint64_t await_update(Engine& engine, void* address, std::size_t size, Order order,
+                           const std::function<bool(std::uint64_t)>* enough,
+                           const std::function<std::optional<std::uint64_t>(std::uint64_t)>& change);
+
+/// Before each execution: all threads' records, the heap, the descriptors and the program's static data as at the
+/// start.
+void reset();
+
+}  // namespace ringside::explore::runtime
