@@ -53,6 +53,8 @@ struct ThreadState {
 
   Status status = Status::unborn;
   std::size_t joined = 0;
+  std::size_t round = 1;     ///< of a stuck thread: how many events it would repeat for ever
+  bool timed = false;        ///< its wait would end by a timeout
   std::size_t children = 0;  ///< that it created in this run, so far
   std::size_t events = 0;    ///< of this run, so far
   Clock causes;
@@ -109,6 +111,10 @@ class Engine {
   std::size_t spawn(std::function<void()> body);
   void join(std::size_t thread);
   [[noreturn]] void end_thread();
+  /// The running thread would do its last `events` events again and again until one of their loads reads another value.
+  [[noreturn]] void spin(std::size_t events);
+  /// Whether what the running thread waits for from now on has an end anyhow: a thread that is left so is no deadlock.
+  void set_timed(bool timed) { me().timed = timed; }
 
  private:
   Graph& graph() { return branches_.back().graph; }
@@ -116,6 +122,7 @@ class Engine {
   bool replaying() { return replayed_ < replay_.size(); }
 
   bool over();
+  bool waits_for_ever(std::size_t thread);
   void execute();
   void count();
   void outside(const std::function<void()>& part);

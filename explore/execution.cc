@@ -160,6 +160,12 @@ void Engine::end_thread() {
   leave();
 }
 
+void Engine::spin(std::size_t events) {
+  me().round = events;
+  me().status = ThreadState::Status::stuck;
+  leave();
+}
+
 void Engine::fail(FailureKind kind, std::string what) {
   if (!result_.failure) result_.failure = Failure{.kind = kind, .what = std::move(what), .graph = graph()};
   if (!inside_) throw Stopped{};

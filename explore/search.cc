@@ -38,6 +38,20 @@ bool Engine::over() {
   result_.cut = result_.cut || next_graph();
   return true;
 }
+/// Whether nothing that has been stored ends the wait of a thread that is stuck or joins another.
+bool Engine::waits_for_ever(std::size_t thread) {
+  const ThreadState& state = threads_[thread];
+  if (state.timed) return false;
+  if (state.status == ThreadState::Status::joining) return true;
+  for (std::size_t index = state.events - state.round; index < state.events; ++index) {
+    const Event& event = graph().at({static_cast<std::uint16_t>(thread), static_cast<std::uint16_t>(index)});
+    if (!reads(event.kind)) continue;
+    const std::size_t stores = graph().location(event.location).stores.size();
+    if (graph().position(event.location, event.reads_from) != stores) return false;
+  }
+  return true;
+}
+
 void Engine::count() {
   if (result_.failure || impossible_) return;
   const auto waits = [this](std::size_t thread) {
@@ -49,11 +63,7 @@ void Engine::count() {
   for (std::size_t thread = 0; thread < threads_.size(); ++thread) {
     if (!waits(thread)) continue;
     ++stuck;
-    if (threads_[thread].status == ThreadState::Status::joining) continue;
-    const Event& last =
-        graph().at({static_cast<std::uint16_t>(thread), static_cast<std::uint16_t>(threads_[thread].events - 1)});
-    const std::size_t stores = graph().location(last.location).stores.size();
-    for_ever = for_ever && graph().position(last.location, last.reads_from) == stores;
+    for_ever = for_ever && waits_for_ever(thread);
   }
   if (stuck == 0) {
     ++result_.complete;
