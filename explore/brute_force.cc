@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <ostream>
+#include <string>
 
 namespace ringside::explore {
 namespace {
@@ -67,6 +68,8 @@ struct Node {
   std::size_t index = 0;
   int location = -1;
   const TinyOperation* operation = nullptr;
+  unsigned bytes = 3;
+  bool link = false;
   bool initial = false;
   std::uint64_t value = 0;
 };
@@ -110,6 +113,25 @@ class Enumeration {
     }
   }
 
+  /// Whether the program accesses the location both as a whole and in parts.
+  bool is_mixed(int location) const {
+    bool whole = false;
+    bool part = false;
+    for (const auto& thread : program_.threads) {
+      for (const TinyOperation& operation : thread) {
+        if (operation.kind == TinyOperation::Kind::fence || operation.location != location) continue;
+        (operation.bytes == 3 ? whole : part) = true;
+      }
+    }
+    return whole && part;
+  }
+
+  /// Numbers in the order of addresses: bytes that are never accessed together are locations of their own.
+  int location_of(const TinyOperation& operation) const {
+    const int second = operation.bytes == 2 && !is_mixed(operation.location) ? 1 : 0;
+    return 2 * operation.location + second;
+  }
+
   void add_node(std::size_t thread, EventKind kind, Order order, const TinyOperation& operation) {
     std::size_t index = 0;
     for (const Node& node : nodes_) index += !node.initial && node.thread == thread ? 1 : 0;
@@ -117,8 +139,21 @@ class Enumeration {
                       .order = order_of(kind, order),
                       .thread = thread,
                       .index = index,
-                      .location = accesses(kind) ? operation.location : -1,
-                      .operation = &operation});
+                      .location = accesses(kind) ? location_of(operation) : -1,
+                      .operation = &operation,
+                      .bytes = operation.bytes});
+  }
+
+  void add_store(std::size_t thread, const TinyOperation& operation) {
+    if (operation.bytes == 3 || !is_mixed(operation.location)) {
+      return add_node(thread, EventKind::store, operation.order, operation);
+    }
+    add_node(thread, EventKind::exclusive_load, Order::relaxed, operation);
+    nodes_.back().order = Order::relaxed;
+    nodes_.back().link = true;
+    add_node(thread, EventKind::store, operation.order, operation);
+    nodes_.back().kind = EventKind::exclusive_store;
+    nodes_.back().link = true;
   }
 
   /// The events, given which compare-exchanges succeed and what was chosen.
@@ -129,12 +164,12 @@ class Enumeration {
       for (const TinyOperation& operation : program_.threads[thread]) {
         using Kind = TinyOperation::Kind;
         if (operation.kind == Kind::load) add_node(thread, EventKind::load, operation.order, operation);
-        if (operation.kind == Kind::store) add_node(thread, EventKind::store, operation.order, operation);
+        if (operation.kind == Kind::store) add_store(thread, operation);
         if (operation.kind == Kind::fence) add_node(thread, EventKind::fence, operation.order, operation);
         if (operation.kind == Kind::store_either) {
           add_node(thread, EventKind::choice, Order::relaxed, operation);
           nodes_.back().value = succeed >> exchange++ & 1u;
-          add_node(thread, EventKind::store, operation.order, operation);
+          add_store(thread, operation);
         }
         bool update = operation.kind == Kind::add;
         if (operation.kind == Kind::compare_exchange) {
@@ -169,6 +204,8 @@ class Enumeration {
       return;
     }
     for (const std::size_t store : locations_[nodes_[number].location]) {
+      const bool any = nodes_[store].initial || nodes_[number].kind == EventKind::exclusive_load;
+      if (!any && (nodes_[store].bytes & nodes_[number].bytes) == 0) continue;
       reads_from_[number] = store;
       choose_readings(number + 1);
     }
@@ -201,15 +238,8 @@ class Enumeration {
       for (std::size_t number = 0; number < nodes_.size(); ++number) {
         Node& node = nodes_[number];
         if (node.initial) node.value = 0;
-        if (reads(node.kind)) node.value = nodes_[reads_from_[number]].value;
-        if (node.kind == EventKind::store && !node.initial) {
-          const bool either = node.operation->kind == TinyOperation::Kind::store_either;
-          node.value = node.operation->operand + (either ? nodes_[number - 1].value : 0);
-        }
-        if (node.kind == EventKind::exclusive_store) {
-          const bool add = node.operation->kind == TinyOperation::Kind::add;
-          node.value = node.operation->operand + (add ? nodes_[number - 1].value : 0);
-        }
+        if (reads(node.kind)) node.value = value_read(number);
+        if (writes(node.kind) && !node.initial) node.value = value_written(number);
       }
     }
     return std::all_of(nodes_.begin(), nodes_.end(), [](const Node& node) {
@@ -217,6 +247,33 @@ class Enumeration {
       if (!reads(node.kind)) return true;
       return (node.kind == EventKind::exclusive_load) == (node.value == node.operation->expected);
     });
+  }
+
+  /// Of one byte: the store that a load of that store gets it from.
+  std::size_t source(std::size_t store, unsigned byte) const {
+    while (!nodes_[store].initial && (nodes_[store].bytes & byte) == 0) store = reads_from_[store - 1];
+    return store;
+  }
+
+  std::uint64_t value_read(std::size_t load) const {
+    std::uint64_t word = 0;
+    for (const unsigned byte : {1u, 2u}) {
+      if ((nodes_[load].bytes & byte) == 0) continue;
+      const Node& from = nodes_[source(reads_from_[load], byte)];
+      const std::uint64_t whole = from.bytes == 2 ? from.value << 8 : from.value;
+      word |= whole & (byte == 1 ? 0xffu : 0xff00u);
+    }
+    return nodes_[load].bytes == 2 ? word >> 8 : word;
+  }
+
+  std::uint64_t value_written(std::size_t store) const {
+    const Node& node = nodes_[store];
+    const bool link = node.link;
+    std::uint64_t value = node.operation->operand;
+    using Kind = TinyOperation::Kind;
+    if (node.operation->kind == Kind::add) value += nodes_[store - 1].value;
+    if (node.operation->kind == Kind::store_either) value += nodes_[store - (link ? 2 : 1)].value;
+    return value & (node.bytes == 3 ? 0xffffu : 0xffu);
   }
 
   void choose_orders(std::map<int, std::vector<std::size_t>>::iterator location) {
@@ -231,6 +288,39 @@ class Enumeration {
     } while (std::next_permutation(stores.begin() + 1, stores.end()));
   }
 
+  bool overlap(std::size_t a, std::size_t b) const {
+    return nodes_[a].location >= 0 && nodes_[a].location == nodes_[b].location &&
+           (nodes_[a].bytes & nodes_[b].bytes) != 0;
+  }
+
+  /// From the stores that a load gets its bytes from.
+  Relation sources(unsigned byte) const {
+    Relation relation;
+    for (std::size_t number = 0; number < nodes_.size(); ++number) {
+      if (reads_from_[number] == none || nodes_[number].link || (nodes_[number].bytes & byte) == 0) continue;
+      relation.add(source(reads_from_[number], byte), number);
+    }
+    return relation;
+  }
+
+  /// An update stores right after what it read, and so does a store of a part of a word.
+  bool updates_are_whole(const Relation& mo) const {
+    for (std::size_t number = 0; number < nodes_.size(); ++number) {
+      if (nodes_[number].kind != EventKind::exclusive_store) continue;
+      const std::size_t read = reads_from_[number - 1];
+      if (!mo.has(read, number)) return false;
+      for (std::size_t other = 0; other < nodes_.size(); ++other) {
+        if (mo.has(read, other) && mo.has(other, number)) return false;
+      }
+    }
+    return true;
+  }
+
+  /// Reads-from, modification order and from-read, of one byte or of all together.
+  struct Coherence {
+    Relation rf, mo, fr;
+  };
+
   bool is_execution() const {
     Relation mo;
     for (const auto& [location, stores] : locations_) {
@@ -238,41 +328,38 @@ class Enumeration {
         for (std::size_t j = i + 1; j < stores.size(); ++j) mo.add(stores[i], stores[j]);
       }
     }
+    if (!updates_are_whole(mo)) return false;
     const Relation po = program_order();
-    const Relation rf = reading();
-    Relation fr;
-    for (std::size_t number = 0; number < nodes_.size(); ++number) {
-      if (reads_from_[number] != none) fr.rows[number] = mo.rows[reads_from_[number]];
-      // An update stores right after what it read.
-      if (nodes_[number].kind == EventKind::exclusive_store) {
-        const std::size_t read = reads_from_[number - 1];
-        if (!mo.has(read, number)) return false;
-        for (std::size_t other = 0; other < nodes_.size(); ++other) {
-          if (mo.has(read, other) && mo.has(other, number)) return false;
+    Coherence all;
+    Relation eco;
+    for (const unsigned byte : {1u, 2u}) {
+      Coherence one;
+      one.rf = sources(byte);
+      one.mo = mo.where([&](std::size_t a, std::size_t b) { return (nodes_[a].bytes & nodes_[b].bytes & byte) != 0; });
+      for (std::size_t load = 0; load < nodes_.size(); ++load) {
+        for (std::size_t store = 0; store < nodes_.size(); ++store) {
+          if (one.rf.has(store, load)) one.fr.rows[load] |= one.mo.rows[store];
         }
       }
+      eco = eco | (one.rf | one.mo | one.fr).closure();
+      all = {.rf = all.rf | one.rf, .mo = all.mo | one.mo, .fr = all.fr | one.fr};
     }
-    const auto same_location = [this](std::size_t a, std::size_t b) {
-      return nodes_[a].location >= 0 && nodes_[a].location == nodes_[b].location;
-    };
-    if (model_ == MemoryModel::sc) return (po | rf | mo | fr).acyclic();
-    if (model_ == MemoryModel::tso) {
-      return (po.where(same_location) | rf | mo | fr).acyclic() && is_tso(po, rf, mo, fr);
-    }
-    return is_rc11(po, rf, mo, fr);
+    const Relation own = po.where([this](std::size_t a, std::size_t b) { return overlap(a, b); });
+    if (model_ == MemoryModel::sc) return (po | all.rf | mo | all.fr).acyclic();
+    if (model_ == MemoryModel::tso) return (own | eco).acyclic() && is_tso(po, all.rf, mo, all.fr);
+    return is_rc11(po, all, eco);
   }
 
   bool is_tso(const Relation& po, const Relation& rf, const Relation& mo, const Relation& fr) const {
     const auto locked = [this](std::size_t a) {
       const EventKind kind = nodes_[a].kind;
-      return kind == EventKind::exclusive_load || kind == EventKind::exclusive_store ||
-             (kind == EventKind::fence && nodes_[a].order == Order::seq_cst) ||
-             (kind == EventKind::store && nodes_[a].order == Order::seq_cst && !nodes_[a].initial);
+      return (exclusive(kind) && !nodes_[a].link) || (kind == EventKind::fence && nodes_[a].order == Order::seq_cst) ||
+             (writes(kind) && nodes_[a].order == Order::seq_cst && !nodes_[a].initial);
     };
-    const auto plain_store = [&](std::size_t a) { return nodes_[a].kind == EventKind::store && !locked(a); };
+    const auto plain_store = [&](std::size_t a) { return writes(nodes_[a].kind) && !locked(a); };
     // A store may be overtaken by what is behind it, up to the next store or locked instruction.
     const Relation kept = po.where([&](std::size_t a, std::size_t b) {
-      if (!plain_store(a) || nodes_[a].initial || nodes_[b].kind == EventKind::store || locked(b)) return true;
+      if (!plain_store(a) || nodes_[a].initial || writes(nodes_[b].kind) || locked(b)) return true;
       for (std::size_t c = 0; c < nodes_.size(); ++c) {
         if (po.has(a, c) && po.has(c, b) && locked(c)) return true;
       }
@@ -283,19 +370,19 @@ class Enumeration {
     return (kept | external | mo | fr).acyclic();
   }
 
-  bool is_rc11(const Relation& po, const Relation& rf, const Relation& mo, const Relation& fr) const {
-    const auto same_location = [this](std::size_t a, std::size_t b) {
-      return nodes_[a].location >= 0 && nodes_[a].location == nodes_[b].location;
-    };
+  bool is_rc11(const Relation& po, const Coherence& all, const Relation& eco) const {
+    const auto same_location = [this](std::size_t a, std::size_t b) { return overlap(a, b); };
     const auto fence = [this](std::size_t a) { return nodes_[a].kind == EventKind::fence; };
     const auto sequential = [this](std::size_t a) { return nodes_[a].order == Order::seq_cst && !nodes_[a].initial; };
-    const Relation hb = (po | synchronizes(po, rf)).closure();
-    const Relation eco = (rf | mo | fr).closure();
+    const Relation hb = (po | synchronizes(po, all.rf)).closure();
     if (!hb.irreflexive() || !(hb * eco).irreflexive() || !eco.irreflexive()) return false;
-    const auto chosen = [this](std::size_t a) { return nodes_[a].kind == EventKind::choice; };  // no event to C++
+    // Neither choices nor links are events to C++.
+    const auto chosen = [this](std::size_t a) {
+      return nodes_[a].kind == EventKind::choice || (nodes_[a].link && reads(nodes_[a].kind));
+    };
     const Relation elsewhere =
         po.where([&](std::size_t a, std::size_t b) { return !same_location(a, b) && !chosen(a) && !chosen(b); });
-    const Relation scb = po | elsewhere * hb * elsewhere | hb.where(same_location) | mo | fr;
+    const Relation scb = po | elsewhere * hb * elsewhere | hb.where(same_location) | all.mo | all.fr;
     Relation self;
     for (std::size_t number = 0; number < nodes_.size(); ++number) self.add(number, number);
     const auto from_fence = [&](std::size_t a, std::size_t) { return fence(a) && sequential(a); };
@@ -314,13 +401,14 @@ class Enumeration {
   Relation synchronizes(const Relation& po, const Relation& rf) const {
     Relation update;
     for (std::size_t number = 0; number < nodes_.size(); ++number) {
-      if (nodes_[number].kind == EventKind::exclusive_store) update.add(number - 1, number);
+      if (nodes_[number].kind == EventKind::exclusive_store && !nodes_[number].link) update.add(number - 1, number);
     }
     Relation heads;  // from what releases to the store that carries it
     Relation tails;  // from the load to what acquires
     for (std::size_t a = 0; a < nodes_.size(); ++a) {
       if (nodes_[a].initial) continue;
       if (writes(nodes_[a].kind) && releases(nodes_[a].order)) heads.add(a, a);
+      if (nodes_[a].link && reads(nodes_[a].kind)) continue;
       if (reads(nodes_[a].kind) && acquires(nodes_[a].order)) tails.add(a, a);
       for (std::size_t b = 0; b < nodes_.size(); ++b) {
         if (!po.has(a, b)) continue;
@@ -385,7 +473,8 @@ std::ostream& operator<<(std::ostream& out, const TinyProgram& program) {
   for (std::size_t thread = 0; thread < program.threads.size(); ++thread) {
     out << "thread " << thread << ':';
     for (const TinyOperation& op : program.threads[thread]) {
-      const char name = static_cast<char>('x' + op.location);
+      std::string name(1, static_cast<char>('x' + op.location));
+      if (op.bytes != 3) name += op.bytes == 1 ? "[0]" : "[1]";
       switch (op.kind) {
         case TinyOperation::Kind::load:
           out << "  " << name << ".load(" << word(op.order);

@@ -22,10 +22,13 @@ struct TinyOperation {
   Order order = Order::relaxed;
   Order failure = Order::relaxed;  ///< of a compare_exchange
   std::uint8_t location = 0;
+  std::uint8_t bytes = 3;    ///< of the location's two, a bit each: 1, 2 or 3
   std::uint8_t operand = 0;  ///< what is stored or added; store_either: that or, by choice, one more
   std::uint8_t expected = 0;
 };
 
+/// Locations are of two bytes, which are 0 at first. Where a program accesses one of them in two widths its stores have
+/// one order and a store of one byte is two events, the first reading the store before it (see Location).
 struct TinyProgram {
   std::vector<std::vector<TinyOperation>> threads;
 };

@@ -3,6 +3,7 @@
 // The search at work: what remains to be visited (search.cc) and the execution under way (execution.cc).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -68,7 +69,8 @@ struct Word {
   std::uintptr_t address = 0;
   std::size_t size_bytes = 0;
   std::uint32_t generation = 0;
-  bool accessed = false;  ///< in this generation
+  bool accessed = false;       ///< in this generation
+  std::uint16_t location = 0;  ///< of the graph, in this generation
 };
 
 /// A thread that the program's threads create while they run.
@@ -77,6 +79,19 @@ struct Child {
   std::size_t ordinal = 0;  ///< among the creator's
   std::uint32_t born = 0;   ///< words by which creator and child, child and joiner are ordered
   std::uint32_t ended = 0;
+};
+
+/// A word that is accessed atomically in several widths, as wide as the widest.
+struct MixedWord {
+  std::uintptr_t address = 0;
+  std::size_t size_bytes = 0;
+};
+
+/// Where an atomic access is made: a location of the graph, and which of its bytes.
+struct Place {
+  std::uint16_t location = 0;
+  std::uint8_t bytes = 0xff;
+  bool part = false;  ///< of a word of several widths
 };
 
 /// Thrown by fail where there is no fiber to leave.
@@ -117,9 +132,10 @@ class Engine {
   void set_timed(bool timed) { me().timed = timed; }
 
  private:
-  Graph& graph() { return branches_.back().graph; }
+  Graph& graph() { return branches_[depth_ - 1]->graph; }
+  std::vector<Alternative>& alternatives() { return branches_[depth_ - 1]->alternatives; }
   ThreadState& me() { return threads_[running_]; }
-  bool replaying() { return replayed_ < replay_.size(); }
+  bool replaying() const { return replayed_ < to_replay_; }
 
   bool over();
   bool waits_for_ever(std::size_t thread);
@@ -129,6 +145,10 @@ class Engine {
   bool next_graph();
   bool apply(const Alternative& alternative);
   bool begin_revisit(const Alternative& alternative);
+  bool place_revisiting(const Alternative& alternative);
+  void leave_places(EventId store, std::uint32_t stamp);
+  Branch& push_branch();
+  void begin_anew();
 
   bool can_go_on(std::size_t thread) const;
   std::size_t number_of_child(std::size_t creator, std::size_t ordinal);
@@ -142,33 +162,47 @@ class Engine {
   EventId replay_event(const Event& asked, std::uint16_t location);
   void expect_more();
   EventId add_load(Event event, const std::function<bool(std::uint64_t)>* enough);
-  void add_store(Event event);
+  void add_store(const Event& event);
   void add_choice(Event event);
-  std::vector<std::size_t> places(const Event& event, EventId id);
+  void find_places(EventId id);
   void offer_revisits(EventId store);
   bool added_first(EventId event, EventId store);
-  std::uint16_t location_of(std::uintptr_t address, std::size_t size);
+  Place place_of(std::uintptr_t address, std::size_t size);
+  const MixedWord* mixed_word(std::uintptr_t address, std::size_t size) const;
+  [[noreturn]] void widen(const Word& word, std::uintptr_t address, std::size_t size);
+  Event load_at(const Place& place, const Event& asked, const std::function<bool(std::uint64_t)>* enough);
+  bool may_read(EventId load, std::size_t position);
+  void note_partial_write(const MixedWord& word, std::uintptr_t address, std::size_t size);
+  [[noreturn]] void fail_partial(std::size_t writer, std::size_t other);
   void note_access(std::uintptr_t address, std::size_t size, bool atomic, bool write);
-  void write_native(EventId store, std::uintptr_t address, std::size_t size);
+  void write_native(EventId store);
 
   const Program& program_;
   const SearchOptions& options_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   Fiber main_;
-  std::vector<Branch> branches_;
+  std::vector<std::unique_ptr<Branch>> branches_;  ///< the first depth_ of them are in use
+  std::size_t depth_ = 0;
+  std::vector<MixedWord> mixed_;
   SearchResult result_;
   std::deque<Child> children_;  ///< threads beyond the program's, in the order in which the search met them
 
   // Of the execution under way.
   std::vector<ThreadState> threads_;
-  std::vector<EventId> replay_;  ///< events of the graph when it began
+  std::size_t to_replay_ = 0;  ///< events of the graph when it began
   std::size_t replayed_ = 0;
   std::size_t running_ = 0;
-  bool inside_ = false;           ///< a thread of the program runs, on its own stack
-  bool impossible_ = false;       ///< the graph turned out to be none: not an execution
-  std::vector<EventId> written_;  ///< by location: the store whose value the memory holds
+  bool inside_ = false;      ///< a thread of the program runs, on its own stack
+  bool impossible_ = false;  ///< the graph turned out to be none: not an execution
+  bool anew_ = false;        ///< the search must begin anew
+  /// By location: the store whose value the memory holds, byte by byte where widths are mixed, else in the first.
+  std::vector<std::array<EventId, 8>> written_;
   Races races_;
   std::vector<Word> words_;  ///< that were accessed atomically
+
+  // Used within one step, and kept so that a step allocates no memory.
+  std::vector<std::size_t> places_;
+  std::vector<std::size_t> possible_;
 };
 
 }  // namespace ringside::explore

@@ -30,6 +30,9 @@ enum class EventKind : std::uint8_t {
 };
 
 constexpr bool reads(EventKind kind) { return kind == EventKind::load || kind == EventKind::exclusive_load; }
+constexpr bool exclusive(EventKind kind) {
+  return kind == EventKind::exclusive_load || kind == EventKind::exclusive_store;
+}
 constexpr bool accesses(EventKind kind) { return kind != EventKind::fence && kind != EventKind::choice; }
 constexpr bool writes(EventKind kind) { return kind == EventKind::store || kind == EventKind::exclusive_store; }
 
@@ -48,11 +51,13 @@ struct EventId {
 struct Event {
   EventKind kind = EventKind::load;
   Order order = Order::relaxed;
-  bool compares = false;              ///< a compare-exchange's load: exclusive only where it reads `expected`
+  bool link = false;      ///< a store of a part of a word, which first reads the store before it; see Location
+  bool compares = false;  ///< a compare-exchange's load: exclusive only where it reads `expected`
   Order if_unequal = Order::relaxed;  ///< its order elsewhere
   Order if_equal = Order::relaxed;
   std::uint16_t location = 0;  ///< its number in the graph; only where the kind accesses()
   std::uint32_t stamp = 0;     ///< when it was added: larger is later
+  std::uint8_t bytes = 0xff;   ///< of the location, a bit each; all ones where all accesses have one width
   std::uint64_t value = 0;     ///< read, written or chosen
   std::uint64_t expected = 0;
   EventId reads_from;    ///< loads

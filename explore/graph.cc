@@ -2,6 +2,7 @@
 #include "explore/graph.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace ringside::explore {
 
@@ -23,8 +24,17 @@ std::uint16_t Graph::find_location(std::uintptr_t address, std::uint8_t size_byt
   return static_cast<std::uint16_t>(locations_.size() - 1);
 }
 
+void Graph::clear() {
+  for (auto& thread : threads_) thread.clear();
+  locations_.clear();
+  order_.clear();
+  next_stamp_ = 1;
+  sequential_ = {};
+}
+
 EventId Graph::add(std::size_t thread, Event event, std::size_t position) {
   const EventId id{static_cast<std::uint16_t>(thread), static_cast<std::uint16_t>(threads_[thread].size())};
+  count_order(thread, event.order, 1);
   event.stamp = next_stamp_++;
   if (writes(event.kind)) {
     auto& stores = locations_[event.location].stores;
@@ -54,12 +64,56 @@ std::size_t Graph::position_of(const Event& event, EventId id) const {
   return position(event.location, reads(event.kind) ? event.reads_from : id);
 }
 
-std::uint64_t Graph::value_of(std::size_t location, EventId store) const {
-  return store.initial() ? locations_[location].initial : at(store).value;
+namespace {
+
+std::uint64_t mask_of(std::uint8_t bytes) {
+  std::uint64_t mask = 0;
+  for (std::size_t byte = 0; byte < 8; ++byte) mask |= (bytes >> byte & 1u) != 0 ? std::uint64_t{0xff} << 8 * byte : 0;
+  return mask;
 }
+
+}  // namespace
+
+std::uint64_t Graph::value_of(std::size_t location, EventId store, std::uint8_t bytes) const {
+  if (!store.initial() && at(store).bytes == bytes) return at(store).value;
+  const auto shift_of = [](std::uint8_t part) { return 8 * std::countr_zero(part); };
+  std::uint64_t word = locations_[location].initial & mask_of(bytes);
+  std::uint8_t missing = bytes;
+  for_each_source(location, store, bytes, [&](EventId source) {
+    const Event& event = at(source);
+    const std::uint64_t mask = mask_of(event.bytes & missing);
+    word = (word & ~mask) | (event.value << shift_of(event.bytes) & mask);
+    missing = static_cast<std::uint8_t>(missing & ~event.bytes);
+  });
+  return word >> shift_of(bytes);
+}
+
+Clock Graph::released_by(std::size_t location, EventId store, std::uint8_t bytes) const {
+  Clock clock;
+  for_each_source(location, store, bytes, [&](EventId source) { clock.join(at(source).released); });
+  return clock;
+}
+
+std::size_t Graph::last_writer(std::size_t location, std::size_t position, std::uint8_t bytes) const {
+  while (position > 0 && (at(locations_[location].stores[position - 1]).bytes & bytes) == 0) --position;
+  return position;
+}
+
+bool Graph::reads_last(const Event& load) const {
+  const std::size_t stores = locations_[load.location].stores.size();
+  const std::size_t last = exclusive(load.kind) ? stores : last_writer(load.location, stores, load.bytes);
+  return position(load.location, load.reads_from) >= last;
+}
+
+void Graph::count_order(std::size_t thread, Order order, int more) {
+  if (order == Order::seq_cst) sequential_[thread] = static_cast<std::uint16_t>(sequential_[thread] + more);
+}
+
+void Graph::take_out(EventId store) { std::erase(locations_[at(store).location].stores, store); }
 
 void Graph::place(EventId store, std::size_t position) {
   auto& stores = locations_[at(store).location].stores;
+  if (position <= stores.size() && stores[position - 1] == store) return;
   std::erase(stores, store);
   stores.insert(stores.begin() + static_cast<std::ptrdiff_t>(position - 1), store);
 }
@@ -72,6 +126,7 @@ void Graph::forget(EventId id) {
     std::erase(locations_[event.location].loads, id);
   }
   assert(threads_[id.thread].size() == std::size_t{id.index} + 1);
+  count_order(id.thread, event.order, -1);
   threads_[id.thread].pop_back();
 }
 
@@ -91,7 +146,12 @@ void Graph::revisit(const std::array<std::size_t, most_threads>& kept, EventId l
   }
   std::erase_if(order_, [&](EventId id) { return gone(id) || id == load; });
   order_.push_back(load);
-  for (std::size_t thread = 0; thread < most_threads; ++thread) threads_[thread].resize(kept[thread]);
+  for (std::size_t thread = 0; thread < most_threads; ++thread) {
+    while (threads_[thread].size() > kept[thread]) {
+      count_order(thread, threads_[thread].back().order, -1);
+      threads_[thread].pop_back();
+    }
+  }
   set_reads_from(load, store);
 }
 
@@ -99,11 +159,13 @@ void Graph::set_reads_from(EventId load, EventId store) {
   assert(std::size_t{load.index} + 1 == threads_[load.thread].size());
   Event& event = at(load);
   event.reads_from = store;
-  event.value = value_of(event.location, store);
+  event.value = value_of(event.location, store, event.bytes);
   if (event.compares) {
     const bool equal = event.value == event.expected;
     event.kind = equal ? EventKind::exclusive_load : EventKind::load;
+    count_order(load.thread, event.order, -1);
     event.order = equal ? event.if_equal : event.if_unequal;
+    count_order(load.thread, event.order, 1);
   }
   event.causes = event.happens_before = Clock{};
   if (load.index > 0) {
@@ -112,7 +174,7 @@ void Graph::set_reads_from(EventId load, EventId store) {
     event.happens_before = before.happens_before;
   }
   if (!store.initial()) event.causes.join(at(store).causes);
-  if (acquires(event.order)) event.happens_before.join(released_by(store));
+  if (acquires(event.order)) event.happens_before.join(released_to(event));
   event.causes.set(load.thread, load.index + 1u);
   event.happens_before.set(load.thread, load.index + 1u);
 }

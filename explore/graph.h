@@ -13,8 +13,14 @@
 
 namespace ringside::explore {
 
-/// Bytes that are accessed atomically, always in the same width, between one plain write of them and the next. Whoever
-/// comes after a plain write without a race can see nothing from before it: a new location.
+/// Bytes that are accessed atomically between one plain write of them and the next. Whoever comes after a plain write
+/// without a race can see nothing from before it: a new location.
+///
+/// Where accesses differ in width the widest of them is the location, and all its stores have one order. A store of a
+/// part of it is written as a pair of events, as a read-modify-write is, but with Event::link set: the first reads the
+/// store right before it in the order, the second stores the part. So what the whole word holds after any of its stores
+/// is known from that store on downwards, and orders differ by what such links read. A link is no access to the memory
+/// model: it synchronises with nothing, and coherence holds byte by byte.
 struct Location {
   std::uintptr_t address = 0;
   std::uint32_t generation = 0;  ///< how many plain writes came between accesses before
@@ -39,6 +45,8 @@ class Graph {
   const Location& location(std::size_t number) const { return locations_[number]; }
   std::size_t location_count() const { return locations_.size(); }
 
+  void clear();
+
   /// Number of the location; a new one has the initial value given.
   std::uint16_t find_location(std::uintptr_t address, std::uint8_t size_bytes, std::uint32_t generation,
                               std::uint64_t initial);
@@ -54,11 +62,23 @@ class Graph {
   /// Position of what an access of the location wrote or read.
   std::size_t position_of(const Event& event, EventId id) const;
 
-  /// The value that a load of that store yields.
-  std::uint64_t value_of(std::size_t location, EventId store) const;
-  /// What an acquire of that store learns; nothing from the initial one.
-  Clock released_by(EventId store) const { return store.initial() ? Clock{} : at(store).released; }
+  /// The value that a load of those bytes of that store yields.
+  std::uint64_t value_of(std::size_t location, EventId store, std::uint8_t bytes) const;
+  /// What an acquire of those bytes of that store learns; nothing from the initial one.
+  Clock released_by(std::size_t location, EventId store, std::uint8_t bytes) const;
+  Clock released_to(const Event& load) const { return released_by(load.location, load.reads_from, load.bytes); }
+  /// Calls `with` for each store that the bytes come from, the latest first; not for the initial one.
+  template <class With>
+  void for_each_source(std::size_t location, EventId store, std::uint8_t bytes, With with) const;
+  /// The highest position up to `position` of a store that writes any of those bytes; 0 if there is none.
+  std::size_t last_writer(std::size_t location, std::size_t position, std::uint8_t bytes) const;
+  /// Whether no later store gives the load anything else.
+  bool reads_last(const Event& load) const;
+  /// How many of the thread's events are sequentially consistent.
+  std::size_t sequential(std::size_t thread) const { return sequential_[thread]; }
 
+  /// Takes the store out of its location's order.
+  void take_out(EventId store);
   /// Takes the store out of its location's order and puts it to that position (1 or later).
   void place(EventId store, std::size_t position);
 
@@ -78,11 +98,24 @@ class Graph {
 
  private:
   void forget(EventId id);
+  void count_order(std::size_t thread, Order order, int more);
 
   std::array<std::vector<Event>, most_threads> threads_;
   std::vector<Location> locations_;
   std::vector<EventId> order_;
   std::uint32_t next_stamp_ = 1;
+  std::array<std::uint16_t, most_threads> sequential_{};
 };
+
+template <class With>
+void Graph::for_each_source(std::size_t location, EventId store, std::uint8_t bytes, With with) const {
+  if (store.initial()) return;
+  if ((bytes & ~at(store).bytes) == 0) return with(store);  // as ever, but in words of several widths
+  for (std::size_t position = this->position(location, store); position > 0 && bytes != 0; --position) {
+    const EventId source = store_at(location, position);
+    if ((at(source).bytes & bytes) != 0) with(source);
+    bytes = static_cast<std::uint8_t>(bytes & ~at(source).bytes);
+  }
+}
 
 }  // namespace ringside::explore

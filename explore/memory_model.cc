@@ -79,10 +79,25 @@ void add_store_orders(const Graph& graph, const Numbering& events, Edges& edges)
       edges.add(events.number(location.stores[i - 1]), events.number(location.stores[i]));
     }
     for (const EventId load : location.loads) {
-      const std::size_t read = graph.position(number, graph.at(load).reads_from);
-      if (read < location.stores.size()) edges.add(events.number(load), events.number(location.stores[read]));
+      const Event& event = graph.at(load);
+      if (event.link) continue;
+      for (std::size_t next = graph.position(number, event.reads_from); next < location.stores.size(); ++next) {
+        if ((graph.at(location.stores[next]).bytes & event.bytes) == 0) continue;
+        edges.add(events.number(load), events.number(location.stores[next]));
+        break;
+      }
     }
   }
+}
+
+/// From the stores that a load reads to the load; not from those of the thread `but`.
+void add_sources(const Graph& graph, const Numbering& events, std::size_t load, Edges& edges,
+                 std::size_t but = EventId::nobody) {
+  const Event& event = events.event(load);
+  if (!reads(event.kind) || event.link) return;
+  graph.for_each_source(event.location, event.reads_from, event.bytes, [&](EventId source) {
+    if (source.thread != but) edges.add(events.number(source), load);
+  });
 }
 
 bool sequentially_consistent(const Graph& graph) {
@@ -91,9 +106,8 @@ bool sequentially_consistent(const Graph& graph) {
   add_store_orders(graph, events, edges);
   for (std::size_t number = 0; number < events.size(); ++number) {
     const EventId id = events.id(number);
-    const Event& event = events.event(number);
     if (id.index > 0) edges.add(number - 1, number);
-    if (reads(event.kind) && !event.reads_from.initial()) edges.add(events.number(event.reads_from), number);
+    add_sources(graph, events, number, edges);
   }
   return edges.acyclic();
 }
@@ -109,8 +123,9 @@ Tso tso_kind(const Event& event) {
     case EventKind::store:
       return event.order == Order::seq_cst ? Tso::fence : Tso::store;
     case EventKind::exclusive_load:
+      return event.link ? Tso::load : Tso::fence;  // a link orders nothing
     case EventKind::exclusive_store:
-      return Tso::fence;
+      return event.link && event.order != Order::seq_cst ? Tso::store : Tso::fence;
     case EventKind::fence:
       return event.order == Order::seq_cst ? Tso::fence : Tso::load;
     case EventKind::choice:
@@ -135,9 +150,7 @@ bool total_store_order(const Graph& graph) {
       if (kind != Tso::store || other != Tso::load) edges.add(number, later);
     }
     // Of its own stores a thread may know before anybody else does.
-    if (reads(event.kind) && !event.reads_from.initial() && event.reads_from.thread != id.thread) {
-      edges.add(events.number(event.reads_from), number);
-    }
+    add_sources(graph, events, number, edges, id.thread);
   }
   return edges.acyclic();
 }
@@ -149,12 +162,10 @@ class SequentialOrder {
     for (std::size_t number = 0; number < events_.size(); ++number) {
       if (events_.event(number).order != Order::seq_cst) continue;
       members_.push_back(number);
-      several_threads_ = several_threads_ || events_.id(number).thread != events_.id(members_.front()).thread;
     }
   }
 
   bool exists() {
-    if (!several_threads_) return true;  // program order is one
     Edges edges(members_.size());
     for (std::size_t a = 0; a < members_.size(); ++a) {
       for (std::size_t b = 0; b < members_.size(); ++b) {
@@ -165,6 +176,12 @@ class SequentialOrder {
   }
 
  private:
+  /// Choices and links are none to C++.
+  bool is_event(std::size_t event) const {
+    const Event& here = events_.event(event);
+    return here.kind != EventKind::choice && !(here.link && reads(here.kind));
+  }
+
   bool fence(std::size_t event) const { return events_.event(event).kind == EventKind::fence; }
 
   bool happens_before(std::size_t a, std::size_t b) const {
@@ -173,8 +190,10 @@ class SequentialOrder {
   }
 
   bool same_location(std::size_t a, std::size_t b) const {
-    return accesses(events_.event(a).kind) && accesses(events_.event(b).kind) &&
-           events_.event(a).location == events_.event(b).location;
+    const Event& one = events_.event(a);
+    const Event& other = events_.event(b);
+    return accesses(one.kind) && accesses(other.kind) && one.location == other.location &&
+           (one.bytes & other.bytes) != 0;
   }
 
   std::size_t position(std::size_t event) const { return graph_.position_of(events_.event(event), events_.id(event)); }
@@ -182,8 +201,13 @@ class SequentialOrder {
   /// (reads-from, modification order and from-read)+ of one location.
   bool extended_coherence(std::size_t a, std::size_t b) const {
     if (a == b || !same_location(a, b)) return false;
-    const bool read_by_b = writes(events_.event(a).kind) && reads(events_.event(b).kind);
-    return read_by_b ? position(a) <= position(b) : position(a) < position(b);
+    const Event& from = events_.event(a);
+    const Event& to = events_.event(b);
+    if (writes(from.kind) && reads(to.kind)) return position(a) <= position(b);
+    if (!reads(from.kind) || !reads(to.kind)) return position(a) < position(b);
+    // Two reads: of a byte that both read the second sees a later store.
+    const auto common = static_cast<std::uint8_t>(from.bytes & to.bytes);
+    return position(a) < graph_.last_writer(to.location, position(b), common);
   }
 
   /// The nearest event of the thread, in the direction, that is not of this one's location; size() if there is none.
@@ -192,7 +216,7 @@ class SequentialOrder {
     const std::size_t first = event - id.index;
     const std::size_t end = first + graph_.count(id.thread);
     for (std::size_t other = event; after ? ++other < end : other-- > first;) {
-      if (events_.event(other).kind != EventKind::choice && !same_location(event, other)) return other;
+      if (is_event(other) && !same_location(event, other)) return other;
     }
     return events_.size();
   }
@@ -240,7 +264,6 @@ class SequentialOrder {
   const Graph& graph_;
   Numbering events_;
   std::vector<std::size_t> members_;
-  bool several_threads_ = false;
 };
 
 }  // namespace
@@ -263,16 +286,31 @@ Order effective(MemoryModel model, EventKind kind, Order asked) {
   return kind == EventKind::store ? Order::release : Order::acq_rel;
 }
 
-std::size_t lowest_position(const Graph& graph, std::size_t location, const Clock& known) {
+std::size_t lowest_position(const Graph& graph, std::size_t location, const Clock& known, std::uint8_t bytes,
+                            EventId but) {
   const Location& here = graph.location(location);
-  const auto is_known = [&](EventId id) { return id.index < known[id.thread]; };
+  const auto is_known = [&](EventId id) { return id.index < known[id.thread] && (graph.at(id).bytes & bytes) != 0; };
   std::size_t lowest = here.stores.size();
   while (lowest > 0 && !is_known(here.stores[lowest - 1])) --lowest;
   for (const EventId load : here.loads) {
-    if (is_known(load)) lowest = std::max(lowest, graph.position(location, graph.at(load).reads_from));
+    const Event& event = graph.at(load);
+    if (!is_known(load) || event.link || (!but.initial() && event.reads_from == but)) continue;
+    const auto common = static_cast<std::uint8_t>(event.bytes & bytes);
+    lowest = std::max(lowest, graph.last_writer(location, graph.position(location, event.reads_from), common));
   }
   return lowest;
 }
+
+namespace {
+
+/// Of sequentially consistent events of one thread program order is the order.
+bool at_most_one_sequential(const Graph& graph) {
+  std::size_t threads = 0;
+  for (std::size_t thread = 0; thread < most_threads; ++thread) threads += graph.sequential(thread) != 0 ? 1u : 0u;
+  return threads <= 1;
+}
+
+}  // namespace
 
 bool consistent(const Graph& graph, MemoryModel model) {
   switch (model) {
@@ -281,7 +319,7 @@ bool consistent(const Graph& graph, MemoryModel model) {
     case MemoryModel::tso:
       return total_store_order(graph);
     case MemoryModel::c11:
-      return SequentialOrder(graph).exists();
+      return at_most_one_sequential(graph) || SequentialOrder(graph).exists();
   }
   return true;
 }

@@ -22,9 +22,10 @@ std::string_view name_of(MemoryModel model);
 /// The order that an access has under the model: hardware of sc and tso orders more than the program asks for.
 Order effective(MemoryModel model, EventKind kind, Order asked);
 
-/// The lowest position of the location's modification order that an access which happens after `known` may still read
-/// from, and after which it may write: coherence.
-std::size_t lowest_position(const Graph& graph, std::size_t location, const Clock& known);
+/// The lowest position of the location's modification order that an access of those bytes which happens after `known`
+/// may still read from, and after which it may write: coherence. What loads read of the store `but` is left out.
+std::size_t lowest_position(const Graph& graph, std::size_t location, const Clock& known, std::uint8_t bytes = 0xff,
+                            EventId but = {});
 
 /// Whether the graph, whose accesses keep to coherence, is an execution of the model: no cycle in the order that all
 /// threads must agree on.

@@ -19,6 +19,7 @@ struct Access {
   std::size_t time = 0;  ///< how many events its thread had added before; for an event, itself not among them
   bool atomic = false;
   bool write = false;
+  bool whole_word = false;  ///< what a plain write of a part of a word stands for; races with atomic accesses alone
 };
 
 /// The bytes that two accesses race for, and the earlier of the two.
@@ -41,6 +42,7 @@ class Races {
     std::uint8_t thread = 0;
     bool atomic = false;
     bool write = false;
+    bool whole_word = false;
     std::uint32_t time = 0;
   };
 

@@ -22,13 +22,38 @@ Engine::Engine(const Program& program, const SearchOptions& options) : program_(
 
 SearchResult Engine::run() {
   Engine* const outer = std::exchange(current, this);
-  branches_.emplace_back();
-  do {
+  push_branch();
+  bool more = true;
+  while (more) {
     execute();
-    count();
-  } while (!over() && next_graph());
+    if (std::exchange(anew_, false)) {
+      begin_anew();
+    } else {
+      count();
+      more = !over() && next_graph();
+    }
+  }
   current = outer;
+  result_.mixed_words = mixed_.size();
   return std::move(result_);
+}
+
+/// Forgets all that was found, but not how wide words are accessed.
+void Engine::begin_anew() {
+  depth_ = 0;
+  push_branch();
+  result_ = {};
+  if (options_.anew) options_.anew();
+}
+
+/// A branch on top of the others. Those that were popped are used again, so that a search allocates no more memory when
+/// it has reached its depth.
+Branch& Engine::push_branch() {
+  if (depth_ == branches_.size()) branches_.push_back(std::make_unique<Branch>());
+  Branch& branch = *branches_[depth_++];
+  branch.graph.clear();
+  branch.alternatives.clear();
+  return branch;
 }
 
 bool Engine::over() {
@@ -46,8 +71,7 @@ bool Engine::waits_for_ever(std::size_t thread) {
   for (std::size_t index = state.events - state.round; index < state.events; ++index) {
     const Event& event = graph().at({static_cast<std::uint16_t>(thread), static_cast<std::uint16_t>(index)});
     if (!reads(event.kind)) continue;
-    const std::size_t stores = graph().location(event.location).stores.size();
-    if (graph().position(event.location, event.reads_from) != stores) return false;
+    if (!graph().reads_last(event)) return false;
   }
   return true;
 }
@@ -85,10 +109,10 @@ void Engine::count() {
 
 /// Makes the next graph out of what remains; false when nothing does.
 bool Engine::next_graph() {
-  while (!branches_.empty()) {
-    Branch& branch = branches_.back();
+  while (depth_ > 0) {
+    Branch& branch = *branches_[depth_ - 1];
     if (branch.alternatives.empty()) {
-      branches_.pop_back();
+      --depth_;
       continue;
     }
     const Alternative alternative = branch.alternatives.back();
@@ -103,10 +127,10 @@ bool Engine::apply(const Alternative& alternative) {
   switch (alternative.kind) {
     case Alternative::Kind::read_from:
       graph().set_reads_from(alternative.event, alternative.store);
-      return consistent(graph(), options_.model);
+      return true;
     case Alternative::Kind::place:
       graph().place(alternative.event, alternative.position);
-      return consistent(graph(), options_.model);
+      return true;
     case Alternative::Kind::revisit:
       return begin_revisit(alternative);
     case Alternative::Kind::choose:
@@ -118,86 +142,88 @@ bool Engine::apply(const Alternative& alternative) {
 
 /// A branch of its own in which the load reads from the store that came after it.
 bool Engine::begin_revisit(const Alternative& alternative) {
-  Graph graph = this->graph();
-  const Event store = graph.at(alternative.event);
-  const std::uint32_t load_stamp = graph.at(alternative.load).stamp;
+  const Graph& old = graph();
+  const Event store = old.at(alternative.event);
+  const std::uint32_t load_stamp = old.at(alternative.load).stamp;
   std::array<std::size_t, most_threads> kept{};
-  for (std::size_t thread = 0; thread < threads_.size(); ++thread) {
+  for (std::size_t thread = 0; thread < most_threads; ++thread) {
     std::size_t count = store.causes[thread];
-    while (count < graph.count(thread)) {
+    while (count < old.count(thread)) {
       const EventId next{static_cast<std::uint16_t>(thread), static_cast<std::uint16_t>(count)};
-      if (graph.at(next).stamp > load_stamp) break;
+      if (old.at(next).stamp > load_stamp) break;
       ++count;
     }
     kept[thread] = count;
   }
-  graph.revisit(kept, alternative.load, alternative.event);
+  Branch& branch = push_branch();
+  branch.graph = branches_[depth_ - 2]->graph;
+  branch.graph.revisit(kept, alternative.load, alternative.event);
+  if (place_revisiting(alternative)) return true;
+  --depth_;
+  return false;
+}
 
-  const Event& load = graph.at(alternative.load);
+/// Where the store of a revisit may stand, now that the load reads from it; false if nowhere.
+bool Engine::place_revisiting(const Alternative& alternative) {
+  Graph& here = graph();
+  const Event& store = here.at(alternative.event);
+  const Event& load = here.at(alternative.load);
   Clock before;
   if (alternative.load.index > 0) {
-    before = graph.at({alternative.load.thread, static_cast<std::uint16_t>(alternative.load.index - 1)}).happens_before;
+    before = here.at({alternative.load.thread, static_cast<std::uint16_t>(alternative.load.index - 1)}).happens_before;
   }
-  const std::size_t lowest = lowest_position(graph, load.location, before);
-  Branch branch{.graph = std::move(graph), .alternatives = {}};
-  branches_.push_back(std::move(branch));
-  Graph& mine = this->graph();
-  std::vector<std::size_t> possible;
-  for (const std::size_t position : places(store, alternative.event)) {
-    if (position < lowest) continue;
-    mine.place(alternative.event, position);
-    if (consistent(mine, options_.model)) possible.push_back(position);
+  possible_.clear();
+  find_places(alternative.event);
+  here.take_out(alternative.event);
+  const std::size_t lowest = lowest_position(here, load.location, before, load.bytes);
+  for (const std::size_t position : places_) {
+    if (position <= lowest) continue;
+    here.place(alternative.event, position);
+    if (may_read(alternative.load, position)) possible_.push_back(position);
   }
-  if (possible.empty()) {
-    branches_.pop_back();
-    return false;
-  }
-  for (std::size_t i = 0; i + 1 < possible.size(); ++i) {
-    branches_.back().alternatives.push_back({.kind = Alternative::Kind::place,
-                                             .stamp = store.stamp,
-                                             .event = alternative.event,
-                                             .store = {},
-                                             .load = {},
-                                             .position = possible[i]});
-  }
-  mine.place(alternative.event, possible.back());
+  if (possible_.empty()) return false;
+  leave_places(alternative.event, store.stamp);
   return true;
+}
+
+/// Puts the store to the last of the possible places and leaves the others for later.
+void Engine::leave_places(EventId store, std::uint32_t stamp) {
+  for (std::size_t i = 0; i + 1 < possible_.size(); ++i) {
+    alternatives().push_back({.kind = Alternative::Kind::place,
+                              .stamp = stamp,
+                              .event = store,
+                              .store = {},
+                              .load = {},
+                              .position = possible_[i]});
+  }
+  graph().place(store, possible_.back());
 }
 
 /// Where the store may stand: after all that it knows of, and not within a read-modify-write. Its own location's order
 /// is looked at without it.
-std::vector<std::size_t> Engine::places(const Event& event, EventId id) {
+void Engine::find_places(EventId id) {
   Graph& here = graph();
-  std::vector<EventId> others = here.location(event.location).stores;
-  std::erase(others, id);
-  const auto place_of = [&](EventId store) {
-    return store.initial()
-               ? 0u
-               : static_cast<std::size_t>(std::find(others.begin(), others.end(), store) - others.begin()) + 1;
-  };
+  const Event& event = here.at(id);
+  places_.clear();
+  const std::size_t old = here.position(event.location, id);
+  here.take_out(id);
+  const std::vector<EventId>& others = here.location(event.location).stores;
   const auto splits = [&](std::size_t position) {
     return position <= others.size() && here.at(others[position - 1]).kind == EventKind::exclusive_store;
   };
   if (event.kind == EventKind::exclusive_store) {
     const EventId load{id.thread, static_cast<std::uint16_t>(id.index - 1)};
-    const std::size_t position = place_of(here.at(load).reads_from) + 1;
-    if (splits(position)) return {};
-    return {position};
+    const std::size_t position = here.position(event.location, here.at(load).reads_from) + 1;
+    if (!splits(position)) places_.push_back(position);
+  } else {
+    Clock known = event.happens_before;
+    known.set(id.thread, id.index);
+    for (std::size_t position = lowest_position(here, event.location, known, event.bytes, id) + 1;
+         position <= others.size() + 1; ++position) {
+      if (!splits(position)) places_.push_back(position);
+    }
   }
-  Clock known = event.happens_before;
-  known.set(id.thread, id.index);
-  std::size_t lowest = others.size();
-  while (lowest > 0 && others[lowest - 1].index >= known[others[lowest - 1].thread]) --lowest;
-  for (const EventId load : here.location(event.location).loads) {
-    if (load.index >= known[load.thread]) continue;
-    const EventId read = here.at(load).reads_from;
-    if (read != id) lowest = std::max(lowest, place_of(read));
-  }
-  std::vector<std::size_t> places;
-  for (std::size_t position = lowest + 1; position <= others.size() + 1; ++position) {
-    if (!splits(position)) places.push_back(position);
-  }
-  return places;
+  here.place(id, old);
 }
 
 /// Earlier loads of the location that the store does not depend on might have read it, had it come first.
@@ -206,6 +232,9 @@ void Engine::offer_revisits(EventId store) {
   const Event& event = here.at(store);
   for (const EventId load : here.location(event.location).loads) {
     if (load.index < event.causes[load.thread]) continue;
+    const Event& reading = here.at(load);
+    // What reads no byte of it, and need not read the store right before its own either.
+    if ((reading.bytes & event.bytes) == 0 && reading.kind == EventKind::load && !reading.compares) continue;
     const std::uint32_t load_stamp = here.at(load).stamp;
     bool first = added_first(load, store);
     for (const EventId other : here.order()) {
@@ -215,12 +244,12 @@ void Engine::offer_revisits(EventId store) {
       if (thrown_away) first = added_first(other, store);
     }
     if (!first) continue;
-    branches_.back().alternatives.push_back({.kind = Alternative::Kind::revisit,
-                                             .stamp = event.stamp,
-                                             .event = store,
-                                             .store = {},
-                                             .load = load,
-                                             .position = 0});
+    alternatives().push_back({.kind = Alternative::Kind::revisit,
+                              .stamp = event.stamp,
+                              .event = store,
+                              .store = {},
+                              .load = load,
+                              .position = 0});
   }
 }
 
@@ -246,6 +275,7 @@ bool Engine::added_first(EventId id, EventId store) {
   }
   for (std::size_t position = here.position(event.location, last) + 1; position <= location.stores.size(); ++position) {
     const EventId later = here.store_at(event.location, position);
+    if (event.kind == EventKind::load && (here.at(later).bytes & event.bytes) == 0) continue;
     if (later != store && previous(later)) return false;
   }
   return true;

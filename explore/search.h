@@ -27,12 +27,15 @@ struct SearchOptions {
   std::size_t stack_bytes = 256 * 1024;
   /// Told each complete execution, on the searching thread.
   std::function<void(const Graph&)> observe = {};
+  /// Told when the search begins anew, because the program turned out to access the same bytes atomically in several
+  /// widths: what was observed, counted and done at the end of executions so far is void.
+  std::function<void()> anew = {};
 };
 
 enum class FailureKind : std::uint8_t {
   failed,            ///< the program said so
   data_race,         ///< two accesses of the same bytes, one a write and one plain, that nothing orders
-  mixed_sizes,       ///< atomic accesses of the same bytes in two widths, which this search cannot follow
+  mixed_sizes,       ///< a part of a word of several atomic widths is written plainly while others are accessed
   deadlock,          ///< threads wait for values that nobody will store
   too_long,          ///< an execution of more than most_events
   nondeterministic,  ///< the program did something else although its loads returned the same
@@ -55,6 +58,10 @@ struct SearchResult {
   std::uint64_t complete = 0;  ///< executions in which every thread ended
   std::uint64_t blocked = 0;   ///< that ended with a thread asleep which another execution wakes
   bool cut = false;            ///< most_executions ended the search: what was found is not all
+  /// Words that are accessed atomically in several widths. The stores of each are taken to have one order, which agrees
+  /// with program order and reads-from. What only that forbids is not explored: a load of the whole that sees one
+  /// thread's later store of a part without its earlier one of another part.
+  std::size_t mixed_words = 0;
   std::optional<Failure> failure;
 };
 

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a thread of the program does to shared memory: each access by the choice that the memory model always allows;
+// what else it could have been is left for later.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "explore/engine.h"
+
+namespace ringside::explore {
+namespace {
+
+std::uint64_t native_load(std::uintptr_t address, std::size_t size) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, reinterpret_cast<const void*>(address), size);
+  return value;
+}
+
+}  // namespace
+
+Event Engine::next_event(Event event) const {
+  const ThreadState& thread = threads_[running_];
+  const EventKind kind = event.link && writes(event.kind) ? EventKind::store : event.kind;
+  if (!event.link || writes(kind)) event.order = effective(options_.model, kind, event.order);
+  event.if_equal = effective(options_.model, EventKind::exclusive_load, event.if_equal);
+  event.if_unequal = effective(options_.model, EventKind::load, event.if_unequal);
+  event.causes = thread.causes;
+  event.happens_before = thread.known;
+  event.causes.set(running_, thread.events + 1);
+  event.happens_before.set(running_, thread.events + 1);
+  return event;
+}
+
+/// The graph's event that the running thread does now, which must be what it did before.
+EventId Engine::replay_event(const Event& asked, std::uint16_t location) {
+  const EventId id{static_cast<std::uint16_t>(running_), static_cast<std::uint16_t>(me().events)};
+  const Event& known = graph().at(id);
+  const bool same = graph().order()[replayed_] == id && known.link == asked.link && known.compares == asked.compares &&
+                    (known.kind == asked.kind || known.compares) &&
+                    (!accesses(known.kind) || known.location == location);
+  if (!same) {
+    fail(FailureKind::nondeterministic, fmt::format("thread {} did not do its event {} again", running_, me().events));
+  }
+  ++replayed_;
+  return id;
+}
+
+/// Goes on unless the execution has grown out of all bounds.
+void Engine::expect_more() {
+  if (graph().size() < options_.most_events) return;
+  fail(FailureKind::too_long, fmt::format("an execution of more than {} events", options_.most_events));
+}
+
+void Engine::note_access(std::uintptr_t address, std::size_t size, bool atomic, bool write) {
+  const Access access{.address = address,
+                      .size_bytes = size,
+                      .thread = running_,
+                      .time = me().events - (atomic ? 1 : 0),
+                      .atomic = atomic,
+                      .write = write};
+  const auto race = races_.note(access, me().known);
+  if (!race) return;
+  if (race->earlier.whole_word) fail_partial(race->earlier.thread, running_);
+  const auto kind = [](bool is_atomic, bool is_write) {
+    return fmt::format("{} {}", is_atomic ? "atomic" : "plain", is_write ? "write" : "read");
+  };
+  fail(FailureKind::data_race, fmt::format("{} of thread {} and {} of thread {} race for {} bytes",
+                                           kind(race->earlier.atomic, race->earlier.write), race->earlier.thread,
+                                           kind(atomic, write), running_, race->size_bytes));
+}
+
+void Engine::plain(std::uintptr_t address, std::size_t size, bool write) {
+  address = canonical(address);
+  note_access(address, size, false, write);
+  if (!write) return;
+  for (const MixedWord& mixed : mixed_) note_partial_write(mixed, address, size);
+  for (Word& word : words_) {
+    if (address >= word.address + word.size_bytes || word.address >= address + size) continue;
+    if (!word.accessed) continue;
+    ++word.generation;
+    word.accessed = false;
+  }
+}
+
+/// A plain write of a part of a word is taken for one of all of it, which it is not if another thread accesses the
+/// rest.
+void Engine::note_partial_write(const MixedWord& word, std::uintptr_t address, std::size_t size) {
+  const std::uintptr_t end = word.address + word.size_bytes;
+  if (address >= end || word.address >= address + size) return;
+  if (address <= word.address && end <= address + size) return;
+  const auto race = races_.note({.address = word.address,
+                                 .size_bytes = word.size_bytes,
+                                 .thread = running_,
+                                 .time = me().events,
+                                 .write = true,
+                                 .whole_word = true},
+                                me().known);
+  if (race) fail_partial(running_, race->earlier.thread);
+}
+
+void Engine::fail_partial(std::size_t writer, std::size_t other) {
+  fail(FailureKind::mixed_sizes,
+       fmt::format(
+           "thread {} writes a part of a word plainly and nothing orders that with thread {}, which accesses the "
+           "rest atomically; the word is accessed in several widths, so they cannot be told apart",
+           writer, other));
+}
+
+std::uintptr_t Engine::canonical(std::uintptr_t address) const {
+  for (const Alias& alias : program_.aliases) {
+    const std::uintptr_t offset = address - reinterpret_cast<std::uintptr_t>(alias.begin);
+    if (offset < alias.size_bytes) return reinterpret_cast<std::uintptr_t>(alias.same_as) + offset;
+  }
+  return address;
+}
+
+/// Where an atomic access is made now.
+Place Engine::place_of(std::uintptr_t address, std::size_t size) {
+  const auto ones = [](std::size_t count) { return static_cast<std::uint8_t>((1u << count) - 1); };
+  Place place;
+  if (const MixedWord* const mixed = mixed_word(address, size)) {
+    place.bytes = static_cast<std::uint8_t>(ones(size) << (address - mixed->address));
+    place.part = size < mixed->size_bytes;
+    address = mixed->address;
+    size = mixed->size_bytes;
+  }
+  Word* found = nullptr;
+  for (Word& word : words_) {
+    if (address >= word.address + word.size_bytes || word.address >= address + size) continue;
+    if (word.address == address && word.size_bytes == size) {
+      found = &word;
+    } else if (word.accessed) {
+      widen(word, address, size);
+    }
+  }
+  if (found == nullptr) found = &words_.emplace_back(Word{.address = address, .size_bytes = size});
+  if (!found->accessed) {
+    found->accessed = true;
+    found->location =
+        graph().find_location(address, static_cast<std::uint8_t>(size), found->generation, native_load(address, size));
+  }
+  place.location = found->location;
+  return place;
+}
+
+const MixedWord* Engine::mixed_word(std::uintptr_t address, std::size_t size) const {
+  for (const MixedWord& word : mixed_) {
+    if (address >= word.address && address + size <= word.address + word.size_bytes) return &word;
+  }
+  return nullptr;
+}
+
+/// The same bytes are accessed in two widths: from now on as one word of the greater.
+void Engine::widen(const Word& word, std::uintptr_t address, std::size_t size) {
+  const MixedWord mixed = size > word.size_bytes ? MixedWord{address, size} : MixedWord{word.address, word.size_bytes};
+  std::erase_if(mixed_, [&](const MixedWord& narrower) {
+    return narrower.address >= mixed.address && narrower.address < mixed.address + mixed.size_bytes;
+  });
+  mixed_.push_back(mixed);
+  anew_ = impossible_ = true;
+  leave();
+}
+
+void Engine::fence(Order order) {
+  take_turn();
+  ThreadState& thread = me();
+  if (acquires(order)) thread.known.join(thread.seen);
+  const Event asked = event_of(EventKind::fence, order);
+  if (replaying()) {
+    replay_event(asked, 0);
+    ++thread.events;
+  } else {
+    expect_more();
+    const Event event = next_event(asked);
+    ++thread.events;
+    graph().add(running_, event);
+    if (order == Order::seq_cst && !consistent(graph(), options_.model)) {
+      impossible_ = true;
+      leave();
+    }
+  }
+  thread.causes.set(running_, thread.events);
+  thread.known.set(running_, thread.events);
+  if (releases(order)) thread.fenced = thread.known;
+}
+
+std::uint64_t Engine::choose(std::uint64_t count) {
+  assert(count > 0);
+  take_turn();
+  ThreadState& thread = me();
+  EventId id{static_cast<std::uint16_t>(running_), static_cast<std::uint16_t>(thread.events)};
+  Event asked = event_of(EventKind::choice, Order::relaxed);
+  asked.expected = count;
+  if (replaying()) {
+    replay_event(asked, 0);
+    if (graph().at(id).expected != count) {
+      fail(FailureKind::nondeterministic, fmt::format("thread {} chose among more or fewer than before", running_));
+    }
+  } else {
+    expect_more();
+    add_choice(next_event(asked));
+  }
+  ++thread.events;
+  thread.causes.set(running_, thread.events);
+  thread.known.set(running_, thread.events);
+  return graph().at(id).value;
+}
+
+/// Adds the choice with 0, and leaves the others for later: the last is the next to be taken up.
+void Engine::add_choice(Event event) {
+  const EventId id = graph().add(running_, event);
+  for (std::uint64_t other = event.expected - 1; other > 0; --other) {
+    alternatives().push_back({.kind = Alternative::Kind::choose,
+                              .stamp = graph().at(id).stamp,
+                              .event = id,
+                              .store = {},
+                              .load = {},
+                              .position = static_cast<std::size_t>(other)});
+  }
+}
+
+Event Engine::load(std::uintptr_t address, std::size_t size, Event asked,
+                   const std::function<bool(std::uint64_t)>* enough) {
+  take_turn();
+  address = canonical(address);
+  const Event event = load_at(place_of(address, size), asked, enough);
+  note_access(address, size, true, false);
+  if (enough != nullptr && !(*enough)(event.value)) {
+    me().status = ThreadState::Status::stuck;
+    leave();
+  }
+  return event;
+}
+
+/// The load at its place, and what the thread learns by it.
+Event Engine::load_at(const Place& place, const Event& asked, const std::function<bool(std::uint64_t)>* enough) {
+  EventId id;
+  if (replaying()) {
+    id = replay_event(asked, place.location);
+  } else {
+    expect_more();
+    Event event = next_event(asked);
+    event.location = place.location;
+    event.bytes = place.bytes;
+    id = add_load(event, enough);
+  }
+  ThreadState& thread = me();
+  ++thread.events;
+  const Event event = graph().at(id);
+  thread.known.set(running_, thread.events);
+  thread.causes = event.causes;
+  if (event.link) return event;
+  const Clock learnt = graph().released_to(event);
+  thread.seen.join(learnt);
+  if (acquires(event.order)) thread.known.join(learnt);
+  return event;
+}
+
+/// Whether the load, which is the last event of its thread, may read from the store that it reads from now, at that
+/// position.
+bool Engine::may_read(EventId id, std::size_t position) {
+  const Event& load = graph().at(id);
+  if (load.bytes != 0xff) {
+    // What is no half of an update reads a store of its bytes: others leave it what the stores before them did.
+    if (load.kind == EventKind::load && graph().last_writer(load.location, position, load.bytes) != position) {
+      return false;
+    }
+    // Whoever wrote one byte may know of a later store of another, which the load then knows of, too.
+    Clock known = load.happens_before;
+    known.set(id.thread, id.index);
+    if (position < lowest_position(graph(), load.location, known, load.bytes)) return false;
+  }
+  return consistent(graph(), options_.model);
+}
+
+/// Adds the load with the last store it may read from, and leaves the others for later.
+EventId Engine::add_load(Event event, const std::function<bool(std::uint64_t)>* enough) {
+  const std::size_t location = event.location;
+  const std::size_t lowest = lowest_position(graph(), location, me().known, event.bytes);
+  const std::size_t stores = graph().location(location).stores.size();
+  const std::size_t last = event.kind == EventKind::load ? graph().last_writer(location, stores, event.bytes) : stores;
+  event.reads_from = graph().store_at(location, last);
+  const EventId id = graph().add(running_, event);
+  possible_.clear();
+  for (std::size_t position = lowest; position <= last; ++position) {
+    const EventId store = graph().store_at(location, position);
+    // A thread that goes to sleep reads the last value there is; that it saw an older one before that is no other
+    // execution, and only a sleeper of the last value may be woken.
+    if (enough != nullptr && position != last && !(*enough)(graph().value_of(location, store, event.bytes))) continue;
+    graph().set_reads_from(id, store);
+    if (may_read(id, position)) possible_.push_back(position);
+  }
+  if (possible_.empty()) {
+    impossible_ = true;
+    leave();
+  }
+  for (std::size_t i = 0; i + 1 < possible_.size(); ++i) {
+    alternatives().push_back({.kind = Alternative::Kind::read_from,
+                              .stamp = graph().at(id).stamp,
+                              .event = id,
+                              .store = graph().store_at(location, possible_[i]),
+                              .load = {},
+                              .position = 0});
+  }
+  graph().set_reads_from(id, graph().store_at(location, possible_.back()));
+  return id;
+}
+
+void Engine::store(std::uintptr_t address, std::size_t size, std::uint64_t value, EventKind kind, Order order) {
+  take_turn();
+  address = canonical(address);
+  const Place place = place_of(address, size);
+  Event asked = event_of(kind, order);
+  if (kind == EventKind::store && place.part) {
+    asked = event_of(EventKind::exclusive_store, order);
+    asked.link = true;
+    Event link = event_of(EventKind::exclusive_load, Order::relaxed);
+    link.link = true;
+    load_at(place, link, nullptr);
+  }
+  ThreadState& thread = me();
+  const EventId id{static_cast<std::uint16_t>(running_), static_cast<std::uint16_t>(thread.events)};
+  if (replaying()) {
+    replay_event(asked, place.location);
+    if (graph().at(id).value != value) {
+      fail(FailureKind::nondeterministic, fmt::format("thread {} stored something else than before", running_));
+    }
+  } else {
+    expect_more();
+    Event event = next_event(asked);
+    event.location = place.location;
+    event.bytes = place.bytes;
+    event.value = value;
+    event.released = releases(event.order) ? event.happens_before : thread.fenced;
+    if (kind == EventKind::exclusive_store) {
+      const EventId load{id.thread, static_cast<std::uint16_t>(id.index - 1)};
+      event.released.join(graph().released_to(graph().at(load)));
+    }
+    add_store(event);
+  }
+  ++thread.events;
+  thread.causes.set(running_, thread.events);
+  thread.known.set(running_, thread.events);
+  note_access(address, size, true, true);
+  write_native(id);
+}
+
+void Engine::add_store(const Event& event) {
+  const EventId id = graph().add(running_, event, graph().location(event.location).stores.size() + 1);
+  offer_revisits(id);
+  find_places(id);
+  possible_.clear();
+  for (const std::size_t position : places_) {
+    graph().place(id, position);
+    if (consistent(graph(), options_.model)) possible_.push_back(position);
+  }
+  if (possible_.empty()) {
+    impossible_ = true;
+    leave();
+  }
+  leave_places(id, graph().at(id).stamp);
+}
+
+/// Plain C++ reads the memory itself: it holds the last store, by modification order, of those that have happened.
+void Engine::write_native(EventId store) {
+  const Event& event = graph().at(store);
+  const Location& location = graph().location(event.location);
+  if (written_.size() <= event.location) written_.resize(event.location + 1u);
+  const auto is_last = [&](EventId& written) {
+    if (!written.initial() && graph().position(event.location, written) > graph().position(event.location, store)) {
+      return false;
+    }
+    written = store;
+    return true;
+  };
+  auto& written = written_[event.location];
+  auto* const memory = reinterpret_cast<char*>(location.address);
+  if (event.bytes == 0xff) {
+    if (is_last(written[0])) std::memcpy(memory, &event.value, location.size_bytes);
+    return;
+  }
+  std::uint64_t value = event.value;
+  for (std::size_t byte = 0; byte < location.size_bytes; ++byte) {
+    if ((event.bytes >> byte & 1u) == 0) continue;
+    if (is_last(written[byte])) memory[byte] = static_cast<char>(value);
+    value >>= 8;
+  }
+}
+
+}  // namespace ringside::explore
