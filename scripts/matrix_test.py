@@ -35,7 +35,6 @@ def fault(text):
     sys.exit(125)
 with open(here / "started", "a", encoding="utf-8") as log:
     log.write(kernel + "\\n")
-(here / f"files-of-{kernel}").write_text(sys.argv[sys.argv.index("--files") + 1])
 if "unbootable" in kernel:
     fault("boot: the guest did not come up")
 if "unknown" in kernel:
@@ -392,15 +391,6 @@ class Programs(Case):
         self.assertEqual(self.run_matrix("one")[0], 1)
         self.assertEqual(self.cells()["tests: T leaves"]["one"], ("fail", "the program died: exit status 0"))
         self.assertEqual(self.cells()["tests: T passes"]["one"], ("pass", ""))
-
-    def test_a_guest_sees_the_files_as_the_matrix_says(self):
-        self.tests("T.passes")
-        self.assertEqual(self.run_matrix(has_everything("one", 'files = "virtiofs"'), "two")[0], 0)
-        self.assertEqual([(self.root / "scripts" / f"files-of-{kernel}").read_text() for kernel in ("one", "two")],
-                         ["virtiofs", "auto"])
-        status, _, err = self.run_matrix(has_everything("one", 'files = "nfs"'))
-        self.assertEqual(status, 2)
-        self.assertIn('files is a text "nfs"; write one of auto, 9p, virtiofs', err)
 
     def test_files_are_written_before_anything_runs(self):
         self.tests("T.passes")

@@ -51,7 +51,6 @@ class Kernel:
     smp: int
     memory_mib: int
     write: dict           # files of its /sys and /proc -> what is written there before anything runs
-    files: str            # how it sees this machine's files: a value of the --files of scripts/vm
     steps: tuple          # of Step, in the order of the file
     without: dict         # step -> why it is not done here; worked out from the steps' `where` and `only_on`
 
@@ -87,8 +86,7 @@ ACTIONS = {
     "mutants": {"arguments"},
 }
 STEP_KEYS = {"does", "time_limit", "needs", "where", "only_on", "why", "offline", "hide"}
-FILE_SYSTEMS = ("auto", "9p", "virtiofs")  # of scripts/vm
-KERNEL_KEYS = {"name", "lacks", "smp", "memory", "files", "write"}
+KERNEL_KEYS = {"name", "lacks", "smp", "memory", "write"}
 
 
 def nearest(word, known):
@@ -245,11 +243,8 @@ def read_kernel(path, number, table, file):
     smp = whole.take("smp", int, "smp as a number of CPUs")
     if not 1 <= smp <= 64:
         raise place.error(f"smp is {smp}", "write a number from 1 to 64")
-    files = table.get("files", "auto")
-    if files not in FILE_SYSTEMS:
-        raise place.error(f"files is {describe(files)}", f"write one of {', '.join(FILE_SYSTEMS)}")
     write = whole.texts("write", 'write as a table: "file" = "what"')
-    return Kernel(name=name, smp=smp, steps=chosen, without=without, files=files, write=write, lacks=lacks,
+    return Kernel(name=name, smp=smp, steps=chosen, without=without, write=write, lacks=lacks,
                   memory_mib=mebibytes(place, whole.take("memory", str, "memory as 512M or 2G")))
 
 
