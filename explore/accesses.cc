@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <utility>
 
 #include "explore/engine.h"
 
@@ -63,6 +64,7 @@ void Engine::note_access(std::uintptr_t address, std::size_t size, bool atomic, 
                       .write = write};
   const auto race = races_.note(access, me().known);
   if (!race) return;
+  if (recording_) find_rival(race->earlier);
   if (race->earlier.whole_word) fail_partial(race->earlier.thread, running_);
   const auto kind = [](bool is_atomic, bool is_write) {
     return fmt::format("{} {}", is_atomic ? "atomic" : "plain", is_write ? "write" : "read");
@@ -73,6 +75,8 @@ void Engine::note_access(std::uintptr_t address, std::size_t size, bool atomic, 
 }
 
 void Engine::plain(std::uintptr_t address, std::size_t size, bool write) {
+  if (recording_) record(write ? StepKind::plain_write : StepKind::plain_read, address, size, Order::relaxed, 0);
+  me().site = nullptr;
   address = canonical(address);
   note_access(address, size, false, write);
   if (!write) return;
@@ -98,6 +102,7 @@ void Engine::note_partial_write(const MixedWord& word, std::uintptr_t address, s
                                  .write = true,
                                  .whole_word = true},
                                 me().known);
+  if (race && recording_) find_rival(race->earlier);
   if (race) fail_partial(running_, race->earlier.thread);
 }
 
@@ -117,8 +122,18 @@ std::uintptr_t Engine::canonical(std::uintptr_t address) const {
   return address;
 }
 
+/// A schedule knows from the beginning which words have several widths.
+void Engine::learn_width(std::uintptr_t address) {
+  const Turn* const scripted = turn();
+  if (scripted == nullptr || scripted->word_bytes == 0) return;
+  const MixedWord word{address - scripted->offset, scripted->word_bytes};
+  expect_the_turn(word.address % word.size_bytes == 0);
+  if (mixed_word(word.address, word.size_bytes) == nullptr) mixed_.push_back(word);
+}
+
 /// Where an atomic access is made now.
 Place Engine::place_of(std::uintptr_t address, std::size_t size) {
+  learn_width(address);
   const auto ones = [](std::size_t count) { return static_cast<std::uint8_t>((1u << count) - 1); };
   Place place;
   if (const MixedWord* const mixed = mixed_word(address, size)) {
@@ -176,7 +191,8 @@ void Engine::fence(Order order) {
     expect_more();
     const Event event = next_event(asked);
     ++thread.events;
-    graph().add(running_, event);
+    const EventId id = graph().add(running_, event);
+    if (recording_) record_event(id, 0, 0);
     if (order == Order::seq_cst && !consistent(graph(), options_.model)) {
       impossible_ = true;
       leave();
@@ -185,6 +201,7 @@ void Engine::fence(Order order) {
   thread.causes.set(running_, thread.events);
   thread.known.set(running_, thread.events);
   if (releases(order)) thread.fenced = thread.known;
+  thread.site = nullptr;
 }
 
 std::uint64_t Engine::choose(std::uint64_t count) {
@@ -206,12 +223,20 @@ std::uint64_t Engine::choose(std::uint64_t count) {
   ++thread.events;
   thread.causes.set(running_, thread.events);
   thread.known.set(running_, thread.events);
+  if (recording_) record_event(id, 0, 0);
+  thread.site = nullptr;
   return graph().at(id).value;
 }
 
 /// Adds the choice with 0, and leaves the others for later: the last is the next to be taken up.
 void Engine::add_choice(Event event) {
+  const Turn* const scripted = turn();
   const EventId id = graph().add(running_, event);
+  if (scripted != nullptr) {
+    expect_the_turn(scripted->passed < event.expected);
+    graph().at(id).value = scripted->passed;
+    return;
+  }
   for (std::uint64_t other = event.expected - 1; other > 0; --other) {
     alternatives().push_back({.kind = Alternative::Kind::choose,
                               .stamp = graph().at(id).stamp,
@@ -225,10 +250,13 @@ void Engine::add_choice(Event event) {
 Event Engine::load(std::uintptr_t address, std::size_t size, Event asked,
                    const std::function<bool(std::uint64_t)>* enough) {
   take_turn();
-  address = canonical(address);
+  const std::uintptr_t named = std::exchange(address, canonical(address));
   const Event event = load_at(place_of(address, size), asked, enough);
+  if (recording_) record_event(last_event(), named, size);
+  me().site = nullptr;
   note_access(address, size, true, false);
   if (enough != nullptr && !(*enough)(event.value)) {
+    if (recording_) steps_.back().asleep = true;
     me().status = ThreadState::Status::stuck;
     leave();
   }
@@ -283,6 +311,7 @@ EventId Engine::add_load(Event event, const std::function<bool(std::uint64_t)>* 
   const std::size_t stores = graph().location(location).stores.size();
   const std::size_t last = event.kind == EventKind::load ? graph().last_writer(location, stores, event.bytes) : stores;
   event.reads_from = graph().store_at(location, last);
+  const Turn* const scripted = turn();
   const EventId id = graph().add(running_, event);
   possible_.clear();
   for (std::size_t position = lowest; position <= last; ++position) {
@@ -296,6 +325,13 @@ EventId Engine::add_load(Event event, const std::function<bool(std::uint64_t)>* 
   if (possible_.empty()) {
     impossible_ = true;
     leave();
+  }
+  if (scripted != nullptr) {
+    const std::size_t wanted = stores - std::min<std::size_t>(stores, scripted->passed);
+    const bool can =
+        scripted->passed <= stores && std::find(possible_.begin(), possible_.end(), wanted) != possible_.end();
+    expect_the_turn(can);
+    possible_ = {wanted};
   }
   for (std::size_t i = 0; i + 1 < possible_.size(); ++i) {
     alternatives().push_back({.kind = Alternative::Kind::read_from,
@@ -311,7 +347,7 @@ EventId Engine::add_load(Event event, const std::function<bool(std::uint64_t)>* 
 
 void Engine::store(std::uintptr_t address, std::size_t size, std::uint64_t value, EventKind kind, Order order) {
   take_turn();
-  address = canonical(address);
+  const std::uintptr_t named = std::exchange(address, canonical(address));
   const Place place = place_of(address, size);
   Event asked = event_of(kind, order);
   if (kind == EventKind::store && place.part) {
@@ -344,13 +380,16 @@ void Engine::store(std::uintptr_t address, std::size_t size, std::uint64_t value
   ++thread.events;
   thread.causes.set(running_, thread.events);
   thread.known.set(running_, thread.events);
+  if (recording_) record_event(id, named, size);
+  thread.site = nullptr;
   note_access(address, size, true, true);
   write_native(id);
 }
 
 void Engine::add_store(const Event& event) {
+  const Turn* const scripted = turn();
   const EventId id = graph().add(running_, event, graph().location(event.location).stores.size() + 1);
-  offer_revisits(id);
+  if (scripted == nullptr) offer_revisits(id);
   find_places(id);
   possible_.clear();
   for (const std::size_t position : places_) {
@@ -360,6 +399,12 @@ void Engine::add_store(const Event& event) {
   if (possible_.empty()) {
     impossible_ = true;
     leave();
+  }
+  if (scripted != nullptr) {
+    const std::size_t stores = graph().location(event.location).stores.size();
+    const std::size_t wanted = stores - std::min<std::size_t>(stores, scripted->passed);
+    expect_the_turn(std::find(possible_.begin(), possible_.end(), wanted) != possible_.end());
+    possible_ = {wanted};
   }
   leave_places(id, graph().at(id).stamp);
 }

@@ -16,6 +16,7 @@
 #include "explore/fiber.h"
 #include "explore/graph.h"
 #include "explore/races.h"
+#include "explore/schedule.h"
 #include "explore/search.h"
 
 namespace ringside::explore {
@@ -59,9 +60,10 @@ struct ThreadState {
   std::size_t children = 0;  ///< that it created in this run, so far
   std::size_t events = 0;    ///< of this run, so far
   Clock causes;
-  Clock known;   ///< happens-before
-  Clock seen;    ///< what an acquire fence would add
-  Clock fenced;  ///< known at the last release fence
+  Clock known;                 ///< happens-before
+  Clock seen;                  ///< what an acquire fence would add
+  Clock fenced;                ///< known at the last release fence
+  const void* site = nullptr;  ///< of the next access
 };
 
 /// A place that is accessed atomically, and how often it was written plainly in between.
@@ -103,9 +105,17 @@ class Engine {
   Engine(const Program& program, const SearchOptions& options);
 
   SearchResult run();
+  /// The one execution of the schedule.
+  SearchResult run(const Schedule& schedule);
 
   /// The one at work on this thread.
   static thread_local Engine* current;
+
+  /// The running thread's next access stands there in the code, unless an outer call has said where.
+  Engine& at(const void* site) {
+    if (me().site == nullptr) me().site = site;
+    return *this;
+  }
 
   /// A load as `asked` describes it; where it stands and what it reads is this search's to fill in.
   Event load(std::uintptr_t address, std::size_t size, Event asked, const std::function<bool(std::uint64_t)>* enough);
@@ -135,7 +145,23 @@ class Engine {
   Graph& graph() { return branches_[depth_ - 1]->graph; }
   std::vector<Alternative>& alternatives() { return branches_[depth_ - 1]->alternatives; }
   ThreadState& me() { return threads_[running_]; }
+  /// Of the running thread, which has one.
+  EventId last_event() const {
+    return {static_cast<std::uint16_t>(running_), static_cast<std::uint16_t>(threads_[running_].events - 1)};
+  }
   bool replaying() const { return replayed_ < to_replay_; }
+  /// The turn that a schedule has for the next event; null where none does.
+  const Turn* turn() {
+    const bool given = script_ != nullptr && graph().size() < script_->turns.size();
+    return given ? &script_->turns[graph().size()] : nullptr;
+  }
+  void expect_the_turn(bool possible);
+  void expect_the_sum();
+
+  void record(StepKind kind, std::uintptr_t address, std::size_t size, Order order, std::uint64_t value);
+  void record_event(EventId id, std::uintptr_t address, std::size_t size);
+  void find_rival(const Access& earlier);
+  void tell();
 
   bool over();
   bool waits_for_ever(std::size_t thread);
@@ -167,6 +193,7 @@ class Engine {
   void find_places(EventId id);
   void offer_revisits(EventId store);
   bool added_first(EventId event, EventId store);
+  void learn_width(std::uintptr_t address);
   Place place_of(std::uintptr_t address, std::size_t size);
   const MixedWord* mixed_word(std::uintptr_t address, std::size_t size) const;
   [[noreturn]] void widen(const Word& word, std::uintptr_t address, std::size_t size);
@@ -199,6 +226,14 @@ class Engine {
   std::vector<std::array<EventId, 8>> written_;
   Races races_;
   std::vector<Word> words_;  ///< that were accessed atomically
+
+  // Of an execution that is done by a schedule, or told.
+  const Schedule* script_ = nullptr;
+  bool recording_ = false;
+  bool telling_ = false;  ///< what was seen before
+  std::vector<Step> steps_;
+  std::optional<std::size_t> rival_;                            ///< of the race that was found: the earlier step
+  std::array<std::vector<std::size_t>, most_threads> step_of_;  ///< by thread and event: its step
 
   // Used within one step, and kept so that a step allocates no memory.
   std::vector<std::size_t> places_;

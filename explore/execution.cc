@@ -19,6 +19,8 @@ void Engine::execute() {
   written_.clear();
   races_.clear();
   words_.clear();
+  steps_.clear();
+  for (auto& steps : step_of_) steps.clear();
   outside(program_.begin);
   if (result_.failure) return;
   for (std::size_t thread = 0; thread < program_.threads.size(); ++thread) {
@@ -45,6 +47,7 @@ void Engine::outside(const std::function<void()>& part) {
 /// Along the graph its order decides; after that the first thread that can go on. Nobody: the execution is over.
 std::optional<std::size_t> Engine::next_thread() {
   if (replaying()) return graph().order()[replayed_].thread;
+  if (const Turn* const scripted = turn()) return scripted->thread;
   for (std::size_t thread = 0; thread < threads_.size(); ++thread) {
     if (can_go_on(thread)) return thread;
   }
@@ -70,6 +73,9 @@ void Engine::take_turn() {
     const auto next = next_thread();
     assert(next);
     if (*next == mine) return;
+    if (*next >= threads_.size() || !can_go_on(*next)) {
+      fail(FailureKind::nondeterministic, fmt::format("thread {} does not go on where it did before", *next));
+    }
     switch_to(*next);
   }
 }
@@ -79,11 +85,11 @@ void Engine::leave() {
   const auto next = next_thread();
   Fiber& mine = *fibers_[running_];
   if (next && !impossible_ && !result_.failure) {
-    if (can_go_on(*next)) {
+    if (*next < threads_.size() && can_go_on(*next)) {
       switch_to(*next);
     } else {
       result_.failure = Failure{.kind = FailureKind::nondeterministic,
-                                .what = fmt::format("thread {} ended earlier than before", *next),
+                                .what = fmt::format("thread {} does not go on where it did before", *next),
                                 .graph = graph()};
     }
   }

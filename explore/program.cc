@@ -11,21 +11,24 @@ namespace {
 
 std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
+/// The engine at work, told where the program's call stands.
+Engine& here(const void* site) { return Engine::current->at(site); }
+
 }  // namespace
 
 std::uint64_t atomic_load(const void* address, std::size_t size, Order order) {
-  return Engine::current->load(number(address), size, event_of(EventKind::load, order), nullptr).value;
+  return here(__builtin_return_address(0)).load(number(address), size, event_of(EventKind::load, order), nullptr).value;
 }
 
 void atomic_store(void* address, std::size_t size, std::uint64_t value, Order order) {
-  Engine::current->store(number(address), size, value, EventKind::store, order);
+  here(__builtin_return_address(0)).store(number(address), size, value, EventKind::store, order);
 }
 
 std::uint64_t atomic_update(void* address, std::size_t size, Order order,
                             const std::function<std::uint64_t(std::uint64_t)>& change) {
   const Event asked = event_of(EventKind::exclusive_load, order);
-  const std::uint64_t value = Engine::current->load(number(address), size, asked, nullptr).value;
-  Engine::current->store(number(address), size, change(value), EventKind::exclusive_store, order);
+  const std::uint64_t value = here(__builtin_return_address(0)).load(number(address), size, asked, nullptr).value;
+  here(__builtin_return_address(0)).store(number(address), size, change(value), EventKind::exclusive_store, order);
   return value;
 }
 
@@ -36,37 +39,43 @@ std::uint64_t atomic_compare_exchange(void* address, std::size_t size, std::uint
   asked.if_equal = success;
   asked.if_unequal = failure;
   asked.expected = expected;
-  const Event read = Engine::current->load(number(address), size, asked, nullptr);
+  const Event read = here(__builtin_return_address(0)).load(number(address), size, asked, nullptr);
   if (read.value == expected)
-    Engine::current->store(number(address), size, wanted, EventKind::exclusive_store, success);
+    here(__builtin_return_address(0)).store(number(address), size, wanted, EventKind::exclusive_store, success);
   return read.value;
 }
 
 std::uint64_t await(const void* address, std::size_t size, Order order,
                     const std::function<bool(std::uint64_t)>& enough) {
-  return Engine::current->load(number(address), size, event_of(EventKind::load, order), &enough).value;
+  return here(__builtin_return_address(0)).load(number(address), size, event_of(EventKind::load, order), &enough).value;
 }
 
 void lock(std::uint32_t* word) {
   const std::function<bool(std::uint64_t)> free = [](std::uint64_t value) { return value == 0; };
   const Event asked = event_of(EventKind::exclusive_load, Order::acquire);
-  Engine::current->load(number(word), sizeof(*word), asked, &free);
-  Engine::current->store(number(word), sizeof(*word), 1, EventKind::exclusive_store, Order::acquire);
+  here(__builtin_return_address(0)).load(number(word), sizeof(*word), asked, &free);
+  here(__builtin_return_address(0)).store(number(word), sizeof(*word), 1, EventKind::exclusive_store, Order::acquire);
 }
 
-void unlock(std::uint32_t* word) { atomic_store(word, sizeof(*word), 0, Order::release); }
+void unlock(std::uint32_t* word) {
+  here(__builtin_return_address(0)).store(number(word), sizeof(*word), 0, EventKind::store, Order::release);
+}
 
 std::size_t spawn(std::function<void()> body) { return Engine::current->spawn(std::move(body)); }
 
 void join(std::size_t thread) { Engine::current->join(thread); }
 
-void atomic_fence(Order order) { Engine::current->fence(order); }
+void atomic_fence(Order order) { here(__builtin_return_address(0)).fence(order); }
 
-std::uint64_t choose(std::uint64_t count) { return Engine::current->choose(count); }
+std::uint64_t choose(std::uint64_t count) { return here(__builtin_return_address(0)).choose(count); }
 
-void plain_read(const void* address, std::size_t size) { Engine::current->plain(number(address), size, false); }
+void plain_read(const void* address, std::size_t size) {
+  here(__builtin_return_address(0)).plain(number(address), size, false);
+}
 
-void plain_write(void* address, std::size_t size) { Engine::current->plain(number(address), size, true); }
+void plain_write(void* address, std::size_t size) {
+  here(__builtin_return_address(0)).plain(number(address), size, true);
+}
 
 void fail(std::string what) { Engine::current->fail(FailureKind::failed, std::move(what)); }
 

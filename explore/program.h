@@ -65,7 +65,7 @@ void plain_write(void* address, std::size_t size);
 /// Ends the exploration with this defect.
 [[noreturn]] void fail(std::string what);
 
-/// A variable of at most 8 bytes.
+/// A variable of at most 8 bytes. Its accesses stand, for reports, where they are called.
 template <class T>
 class Atomic {
   static_assert(std::is_integral_v<T>);
@@ -78,25 +78,28 @@ class Atomic {
   T plain() const { return value_; }
   void set(T value) { value_ = value; }
 
-  T load(Order order = Order::seq_cst) const { return static_cast<T>(atomic_load(&value_, sizeof(T), order)); }
-  void store(T value, Order order = Order::seq_cst) {
+  [[gnu::always_inline]] T load(Order order = Order::seq_cst) const {
+    return static_cast<T>(atomic_load(&value_, sizeof(T), order));
+  }
+  [[gnu::always_inline]] void store(T value, Order order = Order::seq_cst) {
     atomic_store(&value_, sizeof(T), static_cast<std::uint64_t>(value), order);
   }
-  T exchange(T value, Order order = Order::seq_cst) {
+  [[gnu::always_inline]] T exchange(T value, Order order = Order::seq_cst) {
     return static_cast<T>(
         atomic_update(&value_, sizeof(T), order, [value](std::uint64_t) { return static_cast<std::uint64_t>(value); }));
   }
-  T fetch_add(T more, Order order = Order::seq_cst) {
+  [[gnu::always_inline]] T fetch_add(T more, Order order = Order::seq_cst) {
     return static_cast<T>(atomic_update(&value_, sizeof(T), order, [more](std::uint64_t value) {
       return static_cast<std::uint64_t>(static_cast<T>(static_cast<T>(value) + more));
     }));
   }
-  bool compare_exchange(T expected, T wanted, Order success = Order::seq_cst, Order failure = Order::relaxed) {
+  [[gnu::always_inline]] bool compare_exchange(T expected, T wanted, Order success = Order::seq_cst,
+                                               Order failure = Order::relaxed) {
     const auto seen = atomic_compare_exchange(&value_, sizeof(T), static_cast<std::uint64_t>(expected),
                                               static_cast<std::uint64_t>(wanted), success, failure);
     return static_cast<T>(seen) == expected;
   }
-  T await_equal(T value, Order order = Order::acquire) const {
+  [[gnu::always_inline]] T await_equal(T value, Order order = Order::acquire) const {
     return static_cast<T>(
         await(&value_, sizeof(T), order, [value](std::uint64_t seen) { return static_cast<T>(seen) == value; }));
   }

@@ -34,6 +34,7 @@ SearchResult Engine::run() {
     }
   }
   current = outer;
+  if (result_.failure && result_.failure->kind != FailureKind::nondeterministic) tell();
   result_.mixed_words = mixed_.size();
   return std::move(result_);
 }
@@ -91,7 +92,7 @@ void Engine::count() {
   }
   if (stuck == 0) {
     ++result_.complete;
-    if (options_.observe) options_.observe(graph());
+    if (options_.observe && !telling_) options_.observe(graph());
     outside(program_.end);
     return;
   }

@@ -13,10 +13,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "explore/graph.h"
 #include "explore/memory_model.h"
 #include "explore/program.h"
+#include "explore/step.h"
 
 namespace ringside::explore {
 
@@ -52,6 +54,11 @@ struct Failure {
   FailureKind kind = FailureKind::failed;
   std::string what;
   Graph graph;  ///< the execution, up to there
+  /// Of the same execution, done once more to be told: whatever it did, in order. The last one failed, unless threads
+  /// wait for ever or the end of the program did. Empty if the program did something else the second time.
+  std::vector<Step> steps = {};
+  std::optional<std::size_t> rival = {};  ///< of a race: the earlier step, with which the last one races
+  std::string schedule = {};              ///< repeats it: replay()
 };
 
 struct SearchResult {
@@ -68,5 +75,10 @@ struct SearchResult {
 /// Explores until all is seen or something fails. Everything happens on the calling thread; several searches may run on
 /// threads of their own as long as their programs share nothing.
 SearchResult search(const Program& program, const SearchOptions& options = {});
+
+/// The one execution that the schedule of a failure describes, with `most_events` and `model` as they were. Its failure
+/// has steps; none, if it goes well. A text that cannot be read and a program that does something else by now are
+/// failures `nondeterministic`, which say so.
+SearchResult replay(const Program& program, std::string_view schedule, const SearchOptions& options = {});
 
 }  // namespace ringside::explore

@@ -8,9 +8,14 @@
 
 #include <array>
 #include <cstdlib>
+#include <memory>
 #include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "explore/brute_force.h"
+#include "explore/schedule.h"
 
 namespace ringside::explore {
 namespace {
@@ -97,6 +102,36 @@ union Variable {
   std::array<Atomic<std::uint8_t>, 2> parts;
 };
 
+/// The program over variables of its own.
+class Memory {
+ public:
+  explicit Memory(const TinyProgram& tiny) {
+    program_.begin = [this] {
+      for (Variable& variable : *variables_) variable.whole.set(0);
+    };
+    for (const auto& operations : tiny.threads) {
+      program_.threads.emplace_back([this, &operations] {
+        for (const TinyOperation& op : operations) {
+          Variable& variable = (*variables_)[op.location];
+          if (op.bytes == 3) {
+            perform(op, variable.whole);
+          } else {
+            perform(op, variable.parts[op.bytes - 1u]);
+          }
+        }
+      });
+    }
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  const Program& program() const { return program_; }
+
+ private:
+  std::unique_ptr<std::array<Variable, 2>> variables_ = std::make_unique<std::array<Variable, 2>>();
+  Program program_;
+};
+
 struct Explored {
   std::set<TinyShape> shapes;
   std::uint64_t visits = 0;
@@ -104,37 +139,38 @@ struct Explored {
 };
 
 Explored explore(const TinyProgram& tiny, MemoryModel model) {
-  std::array<Variable, 2> memory;
-  Program program;
-  program.begin = [&memory] {
-    for (Variable& variable : memory) variable.whole.set(0);
-  };
-  for (const auto& operations : tiny.threads) {
-    program.threads.emplace_back([&memory, &operations] {
-      for (const TinyOperation& op : operations) {
-        Variable& variable = memory[op.location];
-        if (op.bytes == 3) {
-          perform(op, variable.whole);
-        } else {
-          perform(op, variable.parts[op.bytes - 1u]);
-        }
-      }
-    });
-  }
+  const Memory memory(tiny);
   Explored explored;
-  explored.result = search(program, {.model = model,
-                                     .observe =
-                                         [&](const Graph& graph) {
-                                           ++explored.visits;
-                                           explored.shapes.insert(graph.shape());
-                                         },
-                                     .anew = [&] { explored = {}; }});
+  explored.result = search(memory.program(), {.model = model,
+                                              .observe =
+                                                  [&](const Graph& graph) {
+                                                    ++explored.visits;
+                                                    explored.shapes.insert(graph.shape());
+                                                  },
+                                              .anew = [&] { explored = {}; }});
   return explored;
 }
 
 class Search : public testing::TestWithParam<MemoryModel> {};
 INSTANTIATE_TEST_SUITE_P(Models, Search, testing::Values(MemoryModel::sc, MemoryModel::tso, MemoryModel::c11),
                          [](const auto& given) { return std::string(name_of(given.param)); });
+
+/// The schedule of every execution leads to that execution.
+void replays(const TinyProgram& tiny, MemoryModel model) {
+  const Memory memory(tiny);
+  std::vector<std::pair<std::string, TinyShape>> executions;
+  search(memory.program(),
+         {.model = model,
+          .observe = [&](const Graph& graph) { executions.emplace_back(to_text(schedule_of(graph)), graph.shape()); },
+          .anew = [&] { executions.clear(); }});
+  for (const auto& [schedule, shape] : executions) {
+    TinyShape again;
+    const SearchResult result = replay(memory.program(), schedule,
+                                       {.model = model, .observe = [&](const Graph& graph) { again = graph.shape(); }});
+    ASSERT_FALSE(result.failure) << result.failure->what << ' ' << schedule << '\n' << tiny;
+    ASSERT_EQ(again, shape) << schedule << '\n' << tiny;
+  }
+}
 
 void agrees_with_brute_force(MemoryModel model, bool mixed) {
   const char* const asked = std::getenv("RINGSIDE_TINY_PROGRAMS");
@@ -152,6 +188,11 @@ void agrees_with_brute_force(MemoryModel model, bool mixed) {
 TEST_P(Search, FindsExactlyTheExecutionsThereAreAndEachOnce) { agrees_with_brute_force(GetParam(), false); }
 
 TEST_P(Search, FindsThemWhereAccessesOfTheSameBytesDifferInWidth) { agrees_with_brute_force(GetParam(), true); }
+
+TEST_P(Search, ReplaysEachExecutionByItsSchedule) {
+  std::mt19937 random(20261201);
+  for (int i = 0; i < 60; ++i) replays(draw_program(random, i % 2 == 0), GetParam());
+}
 
 }  // namespace
 }  // namespace ringside::explore
