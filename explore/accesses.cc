@@ -81,11 +81,15 @@ void Engine::plain(std::uintptr_t address, std::size_t size, bool write) {
   note_access(address, size, false, write);
   if (!write) return;
   for (const MixedWord& mixed : mixed_) note_partial_write(mixed, address, size);
-  for (Word& word : words_) {
-    if (address >= word.address + word.size_bytes || word.address >= address + size) continue;
-    if (!word.accessed) continue;
-    ++word.generation;
-    word.accessed = false;
+  if (words_.empty()) return;
+  const std::uintptr_t last = (address + size - 1) / granule_bytes;
+  for (std::uintptr_t granule = address / granule_bytes; granule <= last; ++granule) {
+    for (const std::uint16_t number : words_in_.at(granule)) {
+      Word& word = words_[number];
+      if (!word.accessed || address >= word.address + word.size_bytes || word.address >= address + size) continue;
+      ++word.generation;
+      word.accessed = false;
+    }
   }
 }
 
@@ -143,7 +147,9 @@ Place Engine::place_of(std::uintptr_t address, std::size_t size) {
     size = mixed->size_bytes;
   }
   Word* found = nullptr;
-  for (Word& word : words_) {
+  auto& here = words_in_.at(address / granule_bytes);  // no word reaches over a granule's end
+  for (const std::uint16_t number : here) {
+    Word& word = words_[number];
     if (address >= word.address + word.size_bytes || word.address >= address + size) continue;
     if (word.address == address && word.size_bytes == size) {
       found = &word;
@@ -151,7 +157,10 @@ Place Engine::place_of(std::uintptr_t address, std::size_t size) {
       widen(word, address, size);
     }
   }
-  if (found == nullptr) found = &words_.emplace_back(Word{.address = address, .size_bytes = size});
+  if (found == nullptr) {
+    here.push_back(static_cast<std::uint16_t>(words_.size()));
+    found = &words_.emplace_back(Word{.address = address, .size_bytes = size});
+  }
   if (!found->accessed) {
     found->accessed = true;
     found->location =

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "explore/fiber.h"
+#include "explore/granules.h"
 #include "explore/graph.h"
 #include "explore/races.h"
 #include "explore/schedule.h"
@@ -226,6 +227,7 @@ class Engine {
   std::vector<std::array<EventId, 8>> written_;
   Races races_;
   std::vector<Word> words_;  ///< that were accessed atomically
+  Granules<std::vector<std::uint16_t>> words_in_;
 
   // Of an execution that is done by a schedule, or told.
   const Schedule* script_ = nullptr;

@@ -19,6 +19,7 @@ void Engine::execute() {
   written_.clear();
   races_.clear();
   words_.clear();
+  words_in_.clear();
   steps_.clear();
   for (auto& steps : step_of_) steps.clear();
   outside(program_.begin);

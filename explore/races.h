@@ -5,10 +5,10 @@
 
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "explore/clock.h"
+#include "explore/granules.h"
 
 namespace ringside::explore {
 
@@ -43,10 +43,14 @@ class Races {
     bool atomic = false;
     bool write = false;
     bool whole_word = false;
-    std::uint32_t time = 0;
+    std::uint16_t time = 0;
   };
 
-  std::unordered_map<std::uintptr_t, std::vector<Entry>> granules_;  ///< by address / 8
+  static bool conflict(const Entry& entry, const Access& access, std::uint8_t bytes);
+  static bool covered(const Entry& entry, const Access& access, std::uint8_t bytes);
+  static Race race_between(const Entry& entry, std::uintptr_t base, std::uint8_t bytes);
+
+  Granules<std::vector<Entry>> granules_;
 };
 
 }  // namespace ringside::explore
