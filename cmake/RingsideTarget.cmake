@@ -35,6 +35,15 @@ endfunction()
 # What ctest puts before the programs of our tests: it decides, when they run, whether here or in a VM.
 set(ringside_test_launcher ${PROJECT_SOURCE_DIR}/scripts/in_vm)
 
+# ringside_needed_by(LABEL target...)
+# Tests with that label need these targets: `tests_LABEL` builds what all of them need.
+function(ringside_needed_by label)
+  if(NOT TARGET tests_${label})
+    add_custom_target(tests_${label})
+  endif()
+  add_dependencies(tests_${label} ${ARGN})
+endfunction()
+
 # ringside_test(NAME SOURCES file... [LINK target...] [LABELS label...] [TIMEOUT seconds])
 # One GoogleTest program; each of its tests is a test of ctest. Labels: unit, props, kernel (needs privilege), tidy.
 # The tests are listed when ctest starts, not when the program is linked: a few milliseconds a program, and a program
@@ -56,6 +65,9 @@ function(ringside_test name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ringside_options ${arg_LINK} rapidcheck GTest::gtest_main)
+  foreach(label ${arg_LABELS})
+    ringside_needed_by(${label} ${name})
+  endforeach()
   # CMake 3.29 has a property for it; before, the emulator of a cross build is put before the tests of any build.
   if(CMAKE_VERSION VERSION_LESS 3.29)
     set_target_properties(${name} PROPERTIES CROSSCOMPILING_EMULATOR ${ringside_test_launcher})

@@ -45,9 +45,11 @@ trap 'stop 130' INT
 trap 'stop 143' TERM
 trap 'stop 129' HUP
 
-# build PRESET [TARGET]: configures and builds build/PRESET.
+# build PRESET [TARGET...]: configures and builds build/PRESET.
 build() {
-  say "build (preset $1${2:+, target $2})"
-  step cmake --preset "$1" --log-level=WARNING || return 1
-  step cmake --build "build/$1" ${2:+--target "$2"} || return 1
+  local preset=$1
+  shift
+  say "build (preset $preset${*:+, $*})"
+  step cmake --preset "$preset" --log-level=WARNING || return 1
+  step cmake --build "build/$preset" ${*:+--target "$@"} || return 1
 }
