@@ -18,6 +18,7 @@
 # Those of GNU: others join objects in ways of their own. With clang CMake may have found LLVM's.
 find_program(RINGSIDE_LD NAMES ld.bfd ld REQUIRED)
 find_program(RINGSIDE_NM NAMES ${CMAKE_LIBRARY_ARCHITECTURE}-nm nm REQUIRED)
+find_program(RINGSIDE_OBJDUMP NAMES ${CMAKE_LIBRARY_ARCHITECTURE}-objdump objdump REQUIRED)
 find_program(RINGSIDE_OBJCOPY NAMES ${CMAKE_LIBRARY_ARCHITECTURE}-objcopy objcopy REQUIRED)
 
 set(ringside_explored_script_dir ${CMAKE_CURRENT_LIST_DIR})
@@ -56,7 +57,8 @@ function(ringside_add_explored name)
   add_custom_command(OUTPUT ${object}
     COMMAND ${CMAKE_COMMAND} -D OUTPUT=${object} -D "OBJECTS=$<JOIN:$<TARGET_OBJECTS:${objects}>,|>"
       -D RUNTIME=$<TARGET_FILE:ringside_explore_runtime> -D LINKER=${RINGSIDE_LD} -D NM=${RINGSIDE_NM}
-      -D OBJCOPY=${RINGSIDE_OBJCOPY} -P ${ringside_explored_script_dir}/explored_object.cmake
+      -D OBJCOPY=${RINGSIDE_OBJCOPY} -D OBJDUMP=${RINGSIDE_OBJDUMP}
+      -P ${ringside_explored_script_dir}/explored_object.cmake
     DEPENDS ${objects} $<TARGET_OBJECTS:${objects}> ringside_explore_runtime
       ${ringside_explored_script_dir}/explored_object.cmake ${ringside_explored_script_dir}/explored_object.ld
     COMMENT "Making ${name} ready for the explorer" VERBATIM)

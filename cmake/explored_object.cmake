@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Script: cmake -D OUTPUT=file.o -D OBJECTS=a.o|b.o -D RUNTIME=runtime.a -D LINKER=ld -D NM=nm -D OBJCOPY=objcopy
+#         -D OBJDUMP=objdump
 #         -P explored_object.cmake
 # Joins instrumented objects to one that goes with the explorer's runtime:
 # - every function that the runtime has as ringside_explored_NAME is called instead of NAME;
@@ -19,6 +20,11 @@ endfunction()
 
 run(${LINKER} -r -d --force-group-allocation -T ${CMAKE_CURRENT_LIST_DIR}/explored_object.ld -o ${OUTPUT}.joined
   ${objects})
+
+run(${OBJDUMP} --section-headers ${OUTPUT}.joined)
+if(output MATCHES "\\.t(data|bss)[^ ]* +[0-9a-f]*[1-9a-f]")
+  message(FATAL_ERROR "${OUTPUT}: thread_local variables cannot be explored: the program's threads would share them")
+endif()
 
 run(${NM} --defined-only --format=posix ${OUTPUT}.joined)
 string(REGEX MATCHALL "[^\n]+" lines "${output}")

@@ -131,10 +131,18 @@ class Engine {
   std::size_t running() const { return running_; }
   /// Whether the address lies on the running thread's stack.
   bool on_running_stack(const void* address) const { return fibers_[running_]->holds(address); }
+  const char* running_stack_end() const { return fibers_[running_]->stack_end(); }
+  /// How many events the running thread has had in this execution.
+  std::size_t events() const { return threads_[running_].events; }
   /// Where memory that is seen at two addresses is accounted for.
   std::uintptr_t canonical(std::uintptr_t address) const;
 
   std::size_t spawn(std::function<void()> body);
+  /// Whether the thread is one that was created in this execution.
+  bool was_spawned(std::size_t thread) const {
+    return thread >= program_.threads.size() && thread < threads_.size() &&
+           threads_[thread].status != ThreadState::Status::unborn;
+  }
   void join(std::size_t thread);
   [[noreturn]] void end_thread();
   /// The running thread would do its last `events` events again and again until one of their loads reads another value.

@@ -30,6 +30,8 @@ class Fiber {
 
   /// Whether the address lies in the page below the stack: what an overflow hits first.
   bool guards(const void* address) const;
+  /// One past the last byte of the stack.
+  const char* stack_end() const { return mapping_ + mapping_bytes_; }
   /// Whether it lies on the stack itself.
   bool holds(const void* address) const {
     const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(mapping_);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a volatile access means. The language gives it no meaning between threads; code from before C11 does.
+// What the search takes for granted of code as it stands, for the explorations of the calling thread.
 #pragma once
 
 #include <cstdint>
 
 namespace ringside::explore {
 
+/// What a volatile access means. The language gives it no meaning between threads; code from before C11 does.
 enum class VolatileMode : std::uint8_t {
   /// Reads acquire and writes release, as they do on x86. A barrier that other machines need is not missed.
   acquire_release,
@@ -17,7 +18,12 @@ enum class VolatileMode : std::uint8_t {
 };
 
 VolatileMode volatile_mode();
-/// For the explorations of the calling thread from now on; acquire_release unless it was called.
+/// From now on; acquire_release unless it was called.
 void set_volatile_mode(VolatileMode mode);
+
+/// How many waits of each thread may end by their timeout in one execution; 1 unless set. Where a thread has waited
+/// after that, SearchResult::cut says so.
+std::uint32_t timeouts_each_thread();
+void set_timeouts_each_thread(std::uint32_t count);
 
 }  // namespace ringside::explore

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <utility>
 
 #include "explore/runtime/world.h"
@@ -23,9 +24,11 @@ SearchResult explore(const Program& program, const SearchOptions& options) {
     runtime::reset();
     if (program.begin) program.begin();
   };
+  for (std::function<void()>& thread : wrapped.threads) thread = [body = std::move(thread)] { runtime::run(body); };
   runtime::world.hooks = 0;
-  runtime::world.stacks_shared = false;
+  runtime::world.stacks_shared = runtime::world.timeouts_refused = false;
   SearchResult result = search(wrapped, options);
+  result.cut = result.cut || runtime::world.timeouts_refused;
   if (!result.failure && runtime::world.hooks == 0) {
     result.failure = Failure{.kind = FailureKind::not_instrumented,
                              .what = "no access of any thread was seen; build its sources with ringside_add_explored()",

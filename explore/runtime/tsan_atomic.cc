@@ -53,12 +53,13 @@ void leave(Engine& engine, const volatile T* address) {
 }
 
 template <class T>
-T load(const volatile T* address, int order) {
+T load(const volatile T* address, int order, const void* state) {
   Engine* const engine = enter_atomic(address);
   if (engine == nullptr) return __atomic_load_n(address, __ATOMIC_SEQ_CST);
   const Event asked = event_of(EventKind::load, order_of(order));
   const auto value = static_cast<T>(engine->load(number(address), sizeof(T), asked, nullptr).value);
   leave(*engine, address);
+  note_load(*engine, reinterpret_cast<const void*>(number(address)), static_cast<Bits<T>>(value), state);
   return value;
 }
 
@@ -66,6 +67,7 @@ template <class T>
 void store(volatile T* address, T value, int order) {
   Engine* const engine = enter_atomic(address);
   if (engine == nullptr) return __atomic_store_n(address, value, __ATOMIC_SEQ_CST);
+  note_effect(*engine);
   engine->store(number(address), sizeof(T), static_cast<Bits<T>>(value), EventKind::store, order_of(order));
   leave(*engine, address);
 }
@@ -82,6 +84,7 @@ T update(volatile T* address, int order, Change change) {
   }
   const Event asked = event_of(EventKind::exclusive_load, order_of(order));
   const auto value = static_cast<T>(engine->load(number(address), sizeof(T), asked, nullptr).value);
+  note_effect(*engine);
   engine->store(number(address), sizeof(T), static_cast<Bits<T>>(change(value)), EventKind::exclusive_store,
                 order_of(order));
   leave(*engine, address);
@@ -90,7 +93,7 @@ T update(volatile T* address, int order, Change change) {
 
 /// Returns the value; stores `wanted` if it is `expected`.
 template <class T>
-T compare_exchange(volatile T* address, T expected, T wanted, int success, int failure) {
+T compare_exchange(volatile T* address, T expected, T wanted, int success, int failure, const void* state) {
   Engine* const engine = enter_atomic(address);
   if (engine == nullptr) {
     __atomic_compare_exchange_n(address, &expected, wanted, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
@@ -103,19 +106,24 @@ T compare_exchange(volatile T* address, T expected, T wanted, int success, int f
   asked.expected = static_cast<Bits<T>>(expected);
   const auto value = static_cast<T>(engine->load(number(address), sizeof(T), asked, nullptr).value);
   if (value == expected) {
+    note_effect(*engine);
     engine->store(number(address), sizeof(T), static_cast<Bits<T>>(wanted), EventKind::exclusive_store,
                   order_of(success));
   }
   leave(*engine, address);
+  if (value != expected) {
+    note_load(*engine, reinterpret_cast<const void*>(number(address)), static_cast<Bits<T>>(value), state);
+  }
   return value;
 }
 
 template <class T>
-int compare_exchange_into(volatile T* address, T* expected, T wanted, int success, int failure) {
-  const T value = compare_exchange(address, *expected, wanted, success, failure);
-  const bool equal = value == *expected;
+int compare_exchange_into(volatile T* address, T* expected, T wanted, int success, int failure, const void* state) {
+  const T asked = *expected;
+  // The caller's memory is part of the state that a repetition must have in common.
+  const T value = compare_exchange(address, asked, wanted, success, failure, state);
   *expected = value;
-  return equal ? 1 : 0;
+  return value == asked ? 1 : 0;
 }
 
 void fence(int order) {
@@ -157,33 +165,30 @@ void __tsan_atomic_signal_fence(int) {}
     });                                                                                                             \
   }
 
-#define RINGSIDE_ATOMIC(bits)                                                                                          \
-  std::int##bits##_t __tsan_atomic##bits##_load(const volatile std::int##bits##_t* address, int order) {               \
-    return runtime::load(address, order);                                                                              \
-  }                                                                                                                    \
-  void __tsan_atomic##bits##_store(volatile std::int##bits##_t* address, std::int##bits##_t value, int order) {        \
-    runtime::store(address, value, order);                                                                             \
-  }                                                                                                                    \
-  RINGSIDE_UPDATE(bits, exchange, more)                                                                                \
-  RINGSIDE_UPDATE(bits, fetch_add, value + more)                                                                       \
-  RINGSIDE_UPDATE(bits, fetch_sub, value - more)                                                                       \
-  RINGSIDE_UPDATE(bits, fetch_and, value& more)                                                                        \
-  RINGSIDE_UPDATE(bits, fetch_or, value | more)                                                                        \
-  RINGSIDE_UPDATE(bits, fetch_xor, value ^ more)                                                                       \
-  RINGSIDE_UPDATE(bits, fetch_nand, ~(value & more))                                                                   \
-  int __tsan_atomic##bits##_compare_exchange_strong(volatile std::int##bits##_t* address,                              \
-                                                    std::int##bits##_t* expected, std::int##bits##_t wanted,           \
-                                                    int success, int failure) {                                        \
-    return runtime::compare_exchange_into(address, expected, wanted, success, failure);                                \
-  }                                                                                                                    \
-  int __tsan_atomic##bits##_compare_exchange_weak(volatile std::int##bits##_t* address, std::int##bits##_t* expected,  \
-                                                  std::int##bits##_t wanted, int success, int failure) {               \
-    return runtime::compare_exchange_into(address, expected, wanted, success, failure);                                \
-  }                                                                                                                    \
-  std::int##bits##_t __tsan_atomic##bits##_compare_exchange_val(volatile std::int##bits##_t* address,                  \
-                                                                std::int##bits##_t expected,                           \
-                                                                std::int##bits##_t wanted, int success, int failure) { \
-    return runtime::compare_exchange(address, expected, wanted, success, failure);                                     \
+#define RINGSIDE_ATOMIC(bits)                                                                                    \
+  std::int##bits##_t ringside_tsan_atomic##bits##_load(const volatile std::int##bits##_t* address, int order,    \
+                                                       const void* state) {                                      \
+    return runtime::load(address, order, state);                                                                 \
+  }                                                                                                              \
+  void __tsan_atomic##bits##_store(volatile std::int##bits##_t* address, std::int##bits##_t value, int order) {  \
+    runtime::store(address, value, order);                                                                       \
+  }                                                                                                              \
+  RINGSIDE_UPDATE(bits, exchange, more)                                                                          \
+  RINGSIDE_UPDATE(bits, fetch_add, value + more)                                                                 \
+  RINGSIDE_UPDATE(bits, fetch_sub, value - more)                                                                 \
+  RINGSIDE_UPDATE(bits, fetch_and, value& more)                                                                  \
+  RINGSIDE_UPDATE(bits, fetch_or, value | more)                                                                  \
+  RINGSIDE_UPDATE(bits, fetch_xor, value ^ more)                                                                 \
+  RINGSIDE_UPDATE(bits, fetch_nand, ~(value & more))                                                             \
+  int ringside_tsan_atomic##bits##_compare_exchange(volatile std::int##bits##_t* address,                        \
+                                                    std::int##bits##_t* expected, std::int##bits##_t wanted,     \
+                                                    int success, int failure, const void* state) {               \
+    return runtime::compare_exchange_into(address, expected, wanted, success, failure, state);                   \
+  }                                                                                                              \
+  std::int##bits##_t ringside_tsan_atomic##bits##_compare_exchange_val(                                          \
+      volatile std::int##bits##_t* address, std::int##bits##_t expected, std::int##bits##_t wanted, int success, \
+      int failure, const void* state) {                                                                          \
+    return runtime::compare_exchange(address, expected, wanted, success, failure, state);                        \
   }
 
 RINGSIDE_ATOMIC(8)

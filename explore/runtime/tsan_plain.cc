@@ -17,10 +17,11 @@ void plain(const void* address, std::size_t size, bool write) {
 }
 
 /// The search says what the load yields; the compiled code finds it in the memory, until the next entry point.
-void volatile_read(Engine& engine, const void* address, std::size_t size) {
+void volatile_read(Engine& engine, const void* address, std::size_t size, const void* state) {
   const Order order = volatile_mode() == VolatileMode::relaxed ? Order::relaxed : Order::acquire;
   const std::uintptr_t place = engine.canonical(reinterpret_cast<std::uintptr_t>(address));
   const std::uint64_t value = engine.load(place, size, event_of(EventKind::load, order), nullptr).value;
+  note_load(engine, address, value, state);
   const std::uint64_t before = bytes_at(place, size);
   if (value == before) return;
   std::memcpy(reinterpret_cast<void*>(place), &value, size);
@@ -37,19 +38,17 @@ bool is_one_access(const void* address, std::size_t size) {
   return size <= 8 && reinterpret_cast<std::uintptr_t>(address) % size == 0;
 }
 
-void volatile_access(const void* address, std::size_t size, bool write) {
+/// The engine, if the access is a step of its own; as a plain one it is done with.
+Engine* enter_volatile(const void* address, std::size_t size, bool write) {
   Engine* const engine = enter();
-  if (engine == nullptr) return;
-  if (volatile_mode() == VolatileMode::plain || !is_one_access(address, size)) {
+  if (engine == nullptr) return nullptr;
+  const bool own = engine->on_running_stack(address) && !world.stacks_shared;
+  if (own || volatile_mode() == VolatileMode::plain || !is_one_access(address, size)) {
     access(*engine, address, size, write);
-  } else {
-    begin_atomic(*engine, address, size);
-    if (write) {
-      volatile_write(*engine, address, size);
-    } else {
-      volatile_read(*engine, address, size);
-    }
+    return nullptr;
   }
+  begin_atomic(*engine, address, size);
+  return engine;
 }
 
 void copy(void* to, const void* from, std::size_t size) {
@@ -83,17 +82,23 @@ void __tsan_func_exit() {
 }
 
 // The interface has a function for each size; a macro, since names cannot be made by templates.
-#define RINGSIDE_SIZED(size)                                                                                   \
-  void __tsan_read##size(void* address) { runtime::plain(address, size, false); }                              \
-  void __tsan_write##size(void* address) { runtime::plain(address, size, true); }                              \
-  void __tsan_unaligned_read##size(void* address) { runtime::plain(address, size, false); }                    \
-  void __tsan_unaligned_write##size(void* address) { runtime::plain(address, size, true); }                    \
-  void __tsan_read_write##size(void* address) { runtime::plain(address, size, true); }                         \
-  void __tsan_unaligned_read_write##size(void* address) { runtime::plain(address, size, true); }               \
-  void __tsan_volatile_read##size(void* address) { runtime::volatile_access(address, size, false); }           \
-  void __tsan_volatile_write##size(void* address) { runtime::volatile_access(address, size, true); }           \
-  void __tsan_unaligned_volatile_read##size(void* address) { runtime::volatile_access(address, size, false); } \
-  void __tsan_unaligned_volatile_write##size(void* address) { runtime::volatile_access(address, size, true); }
+#define RINGSIDE_SIZED(size)                                                                         \
+  void __tsan_read##size(void* address) { runtime::plain(address, size, false); }                    \
+  void __tsan_write##size(void* address) { runtime::plain(address, size, true); }                    \
+  void __tsan_unaligned_read##size(void* address) { runtime::plain(address, size, false); }          \
+  void __tsan_unaligned_write##size(void* address) { runtime::plain(address, size, true); }          \
+  void __tsan_read_write##size(void* address) { runtime::plain(address, size, true); }               \
+  void __tsan_unaligned_read_write##size(void* address) { runtime::plain(address, size, true); }     \
+  void ringside_tsan_volatile_read##size(void* address, const void* state) {                         \
+    if (auto* const engine = runtime::enter_volatile(address, size, false))                          \
+      runtime::volatile_read(*engine, address, size, state);                                         \
+  }                                                                                                  \
+  void __tsan_volatile_write##size(void* address) {                                                  \
+    if (auto* const engine = runtime::enter_volatile(address, size, true))                           \
+      runtime::volatile_write(*engine, address, size);                                               \
+  }                                                                                                  \
+  void __tsan_unaligned_volatile_read##size(void* address) { runtime::plain(address, size, false); } \
+  void __tsan_unaligned_volatile_write##size(void* address) { runtime::plain(address, size, true); }
 
 RINGSIDE_SIZED(1)
 RINGSIDE_SIZED(2)

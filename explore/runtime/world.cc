@@ -2,9 +2,11 @@
 #include "explore/runtime/world.h"
 
 #include <fmt/format.h>
+#include <link.h>
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <utility>
 
 #include "explore/runtime/heap.h"
@@ -13,6 +15,38 @@
 namespace ringside::explore::runtime {
 
 thread_local World world;
+
+namespace {
+
+struct Range {
+  std::uintptr_t begin = 0;
+  std::size_t size_bytes = 0;
+};
+
+/// What the modules of the process keep for the calling thread: libstdc++'s own, the runtime's.
+std::vector<Range> find_thread_locals() {
+  std::vector<Range> ranges;
+  const auto add = [](dl_phdr_info* module, std::size_t, void* to) {
+    for (int i = 0; i < module->dlpi_phnum; ++i) {
+      if (module->dlpi_phdr[i].p_type != PT_TLS || module->dlpi_tls_data == nullptr) continue;
+      static_cast<std::vector<Range>*>(to)->push_back({.begin = reinterpret_cast<std::uintptr_t>(module->dlpi_tls_data),
+                                                       .size_bytes = module->dlpi_phdr[i].p_memsz});
+    }
+    return 0;
+  };
+  ::dl_iterate_phdr(add, &ranges);
+  return ranges;
+}
+
+/// Whether every thread of the program would have that memory of its own, were it no fiber.
+bool is_thread_local(const void* address) {
+  static thread_local const std::vector<Range> ranges = find_thread_locals();
+  const auto place = reinterpret_cast<std::uintptr_t>(address);
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [place](const Range& range) { return place - range.begin < range.size_bytes; });
+}
+
+}  // namespace
 
 std::uint64_t bytes_at(std::uintptr_t address, std::size_t size) {
   std::uint64_t value = 0;
@@ -27,6 +61,7 @@ void finish_volatile(Engine& engine) {
   auto* const memory = reinterpret_cast<void*>(access.address);
   const std::uint64_t value = bytes_at(access.address, access.size_bytes);
   std::memcpy(memory, &access.before, access.size_bytes);
+  if (access.write) note_effect(engine);
   if (access.write) engine.store(access.address, access.size_bytes, value, EventKind::store, Order::release);
 }
 
@@ -35,7 +70,9 @@ void access(Engine& engine, const void* address, std::size_t size, bool write) {
   // rest.
   const bool stacks_matter = world.stacks_shared || !my_record(engine).stack_words.empty();
   if (!stacks_matter && engine.on_running_stack(address)) return;
+  if (is_thread_local(address)) return;
   check_alive(engine, address, size);
+  if (write && !engine.on_running_stack(address)) note_effect(engine);
   // Memory that is seen at two addresses may begin or end at any page.
   constexpr std::uintptr_t page_bytes = 4096;
   auto begin = reinterpret_cast<std::uintptr_t>(address);
@@ -116,12 +153,31 @@ void check_alive(Engine& engine, const void* address, std::size_t size) {
 
 void refuse(Engine& engine, std::string what) { engine.fail(FailureKind::unmodelled, std::move(what)); }
 
+void run(const std::function<void()>& body) {
+  std::string what;
+  try {
+    body();
+    if (Engine* const engine = exploring(); engine != nullptr && world.pending.size_bytes != 0)
+      finish_volatile(*engine);
+    return;
+  } catch (const std::exception& exception) {
+    what = exception.what();
+  } catch (...) {
+    what = "no std::exception";
+  }
+  Engine& engine = *Engine::current;
+  engine.fail(FailureKind::failed, fmt::format("an exception left thread {}: {}", engine.running(), what));
+}
+
 std::uint64_t await_update(Engine& engine, void* address, std::size_t size, Order order,
                            const std::function<bool(std::uint64_t)>* enough,
                            const std::function<std::optional<std::uint64_t>(std::uint64_t)>& change) {
   const auto place = reinterpret_cast<std::uintptr_t>(address);
+  begin_atomic(engine, address, size);
   const std::uint64_t value = engine.load(place, size, event_of(EventKind::exclusive_load, order), enough).value;
+  note_effect(engine);
   if (const auto changed = change(value)) engine.store(place, size, *changed, EventKind::exclusive_store, order);
+  end_atomic(engine, address, size);
   return value;
 }
 
@@ -129,6 +185,8 @@ void reset() {
   for (ThreadRecord& thread : world.threads) {
     thread.depth = 0;
     thread.stack_words.clear();
+    thread.loads.clear();
+    thread.result = nullptr;
     thread.error_number = 0;
     thread.clock_ns = 0;
     thread.clock_reads = thread.timeouts = 0;

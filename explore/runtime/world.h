@@ -37,16 +37,24 @@ struct StackWord {
   bool shared = false;     ///< another thread accessed it, too
 };
 
+/// A load and all that the thread's next steps depend on, as a hash: what it read, and its registers and stack.
+struct Fingerprint {
+  std::uint64_t hash = 0;
+  std::size_t events = 0;  ///< of the thread, the load among them
+};
+
 /// What belongs to one thread of the explored program.
 struct ThreadRecord {
   std::array<const void*, deepest_stack> stack{};     ///< return addresses, outermost first
   std::array<std::uintptr_t, deepest_stack> frame{};  ///< of each: the function's locals lie above
   std::size_t depth = 0;                              ///< may be more than is kept
   std::vector<StackWord> stack_words;
-  int error_number = 0;           ///< its errno
-  std::uint64_t clock_ns = 0;     ///< virtual time since the execution began
-  std::uint32_t clock_reads = 0;  ///< since its clock last moved for another reason
-  std::uint32_t timeouts = 0;     ///< that were taken by choice in this execution
+  std::vector<Fingerprint> loads;  ///< since the thread last changed what others may see
+  void* result = nullptr;          ///< of a thread that has ended
+  int error_number = 0;            ///< its errno
+  std::uint64_t clock_ns = 0;      ///< virtual time since the execution began
+  std::uint32_t clock_reads = 0;   ///< since its clock last moved for another reason
+  std::uint32_t timeouts = 0;      ///< that were taken by choice in this execution
 };
 
 /// Of the exploration that the calling thread is at.
@@ -54,6 +62,7 @@ struct World {
   std::array<ThreadRecord, most_threads> threads{};
   VolatileAccess pending;
   std::uint64_t hooks = 0;         ///< accesses seen within executions
+  bool timeouts_refused = false;   ///< in this search: a wait could not end by its timeout once more
   bool atomics_on_stacks = false;  ///< in this execution
   bool stacks_shared = false;  ///< threads were created, which may have been given addresses of their creator's stack
 };
@@ -90,6 +99,12 @@ void access(Engine& engine, const void* address, std::size_t size, bool write);
 void begin_atomic(Engine& engine, const void* address, std::size_t size);
 void end_atomic(Engine& engine, const void* address, std::size_t size);
 
+/// After a load of the running thread, which goes to sleep if it would only repeat itself. `state` is the lowest
+/// address of the registers that it kept and of the frames that called.
+void note_load(Engine& engine, const void* address, std::uint64_t value, const void* state);
+/// The running thread changes what others may see, or learns the time.
+inline void note_effect(const Engine& engine) { my_record(engine).loads.clear(); }
+
 /// Functions begin and end; `frame` is an address below the function's locals.
 void begin_function(Engine& engine, const void* caller, const void* frame);
 void end_function(Engine& engine);
@@ -105,6 +120,9 @@ void check_alive(Engine& engine, const void* address, std::size_t size);
 std::uint64_t await_update(Engine& engine, void* address, std::size_t size, Order order,
                            const std::function<bool(std::uint64_t)>* enough,
                            const std::function<std::optional<std::uint64_t>(std::uint64_t)>& change);
+
+/// Runs a thread's body to its end. An exception that leaves it ends the exploration.
+void run(const std::function<void()>& body);
 
 /// Before each execution: all threads' records, the heap, the descriptors and the program's static data as at the
 /// start.

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Threads that spin. A loop around a load would have executions without an end; but a thread whose registers, stack and
+// what it read are what they were at an earlier load, and which has changed nothing since that others may see, does
+// only the same again until that load reads something else. Such a thread goes to sleep: no execution is lost.
+//
+// To see the caller's registers as they were, the entry points of loads are a few instructions of assembly: they lay
+// the registers that a function must keep below the caller's frame and pass on where.
+#include <algorithm>
+#include <cstring>
+
+#include "explore/runtime/world.h"
+
+#if defined(__x86_64__)
+// `argument`: the register of the first argument that the entry point itself does not have.
+asm(R"(
+.text
+.macro ringside_entry name, target, argument
+.globl \name
+.type \name, @function
+\name:
+  .cfi_startproc
+  pushq %rbx
+  pushq %rbp
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  .cfi_adjust_cfa_offset 48
+  movq %rsp, \argument
+  subq $8, %rsp
+  .cfi_adjust_cfa_offset 8
+  call \target
+  addq $8, %rsp
+  .cfi_adjust_cfa_offset -8
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbp
+  popq %rbx
+  .cfi_adjust_cfa_offset -48
+  ret
+  .cfi_endproc
+.size \name, . - \name
+.endm
+.macro ringside_entries bits, bytes
+  ringside_entry __tsan_atomic\bits\()_load, ringside_tsan_atomic\bits\()_load, %rdx
+  ringside_entry __tsan_atomic\bits\()_compare_exchange_strong, ringside_tsan_atomic\bits\()_compare_exchange, %r9
+  ringside_entry __tsan_atomic\bits\()_compare_exchange_weak, ringside_tsan_atomic\bits\()_compare_exchange, %r9
+  ringside_entry __tsan_atomic\bits\()_compare_exchange_val, ringside_tsan_atomic\bits\()_compare_exchange_val, %r9
+  ringside_entry __tsan_volatile_read\bytes, ringside_tsan_volatile_read\bytes, %rsi
+.endm
+ringside_entries 8, 1
+ringside_entries 16, 2
+ringside_entries 32, 4
+ringside_entries 64, 8
+ringside_entry __tsan_volatile_read16, ringside_tsan_volatile_read16, %rsi
+)");
+#elif defined(__aarch64__)
+asm(R"(
+.text
+.macro ringside_entry name, target, argument
+.globl \name
+.type \name, %function
+\name:
+  .cfi_startproc
+  stp x29, x30, [sp, #-160]!
+  .cfi_def_cfa_offset 160
+  .cfi_offset x29, -160
+  .cfi_offset x30, -152
+  stp x19, x20, [sp, #16]
+  stp x21, x22, [sp, #32]
+  stp x23, x24, [sp, #48]
+  stp x25, x26, [sp, #64]
+  stp x27, x28, [sp, #80]
+  stp d8, d9, [sp, #96]
+  stp d10, d11, [sp, #112]
+  stp d12, d13, [sp, #128]
+  stp d14, d15, [sp, #144]
+  mov \argument, sp
+  bl \target
+  ldp x29, x30, [sp], #160
+  .cfi_def_cfa_offset 0
+  ret
+  .cfi_endproc
+.size \name, . - \name
+.endm
+.macro ringside_entries bits, bytes
+  ringside_entry __tsan_atomic\bits\()_load, ringside_tsan_atomic\bits\()_load, x2
+  ringside_entry __tsan_atomic\bits\()_compare_exchange_strong, ringside_tsan_atomic\bits\()_compare_exchange, x5
+  ringside_entry __tsan_atomic\bits\()_compare_exchange_weak, ringside_tsan_atomic\bits\()_compare_exchange, x5
+  ringside_entry __tsan_atomic\bits\()_compare_exchange_val, ringside_tsan_atomic\bits\()_compare_exchange_val, x5
+  ringside_entry __tsan_volatile_read\bytes, ringside_tsan_volatile_read\bytes, x1
+.endm
+ringside_entries 8, 1
+ringside_entries 16, 2
+ringside_entries 32, 4
+ringside_entries 64, 8
+ringside_entry __tsan_volatile_read16, ringside_tsan_volatile_read16, x1
+)");
+#else
+#error "explore/runtime/spin.cc knows the registers of x86-64 and aarch64 only"
+#endif
+
+namespace ringside::explore::runtime {
+namespace {
+
+/// Of the words from `begin` to `end`, which may belong to any variable. FNV-1a, a word at a time.
+__attribute__((no_sanitize("address"))) std::uint64_t hash_of(const void* begin, const void* end, std::uint64_t hash) {
+  constexpr std::uint64_t prime = 0x100000001b3;
+  for (const auto* word = static_cast<const std::uint64_t*>(begin); word < end; ++word) {
+    hash = (hash ^ *word) * prime;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+}  // namespace
+
+void note_load(Engine& engine, const void* address, std::uint64_t value, const void* state) {
+  constexpr std::size_t longest_round = 64;
+  ThreadRecord& thread = my_record(engine);
+  const std::array<std::uint64_t, 2> read{reinterpret_cast<std::uintptr_t>(address), value};
+  const std::uint64_t seed = hash_of(read.data(), read.data() + read.size(), 0xcbf29ce484222325);
+  const std::uint64_t hash = hash_of(state, engine.running_stack_end(), seed);
+  const auto same = std::find_if(thread.loads.begin(), thread.loads.end(),
+                                 [&](const Fingerprint& known) { return known.hash == hash; });
+  if (same != thread.loads.end()) engine.spin(engine.events() - same->events);
+  if (thread.loads.size() == longest_round) thread.loads.erase(thread.loads.begin());
+  thread.loads.push_back({.hash = hash, .events = engine.events()});
+}
+
+}  // namespace ringside::explore::runtime
