@@ -7,10 +7,11 @@ import io
 import pathlib
 import re
 import signal
+import types
 import unittest
 import unittest.mock
 
-from vmlib import runner, runner_stream
+from vmlib import runner, runner_qemu, runner_stream
 from vmlib.runner_console import Console
 
 SCRIPTS = pathlib.Path(__file__).resolve().parent
@@ -25,6 +26,23 @@ class ProtocolTest(unittest.TestCase):
                   for name, value in re.findall(r"^  ([A-Z_]+) = (\d+),", header, re.M)}
         self.assertEqual(theirs, {name: getattr(runner_stream, name, None) for name in theirs})
         self.assertEqual(len(theirs), 31)
+
+    def test_a_snapshot_is_of_the_whole_command_line(self):
+        def identity(**changes):
+            options = {"smp": 2, "memory_mib": 512, "rw": [], "append": "", **changes}
+            accel = options.pop("accel", "tcg")
+            return runner_qemu.Machine("vmlinux", "initrd", "9p", types.SimpleNamespace(**options), accel).identity()
+
+        with unittest.mock.patch.object(runner_qemu, "program", lambda name: name):
+            usual = identity()
+            self.assertEqual(usual, identity(rw=["/a/directory"]))
+            for changes in ({"smp": 3}, {"memory_mib": 513}, {"append": "quiet"}, {"accel": "kvm"},
+                            {"rw": list("abcde")}):
+                self.assertNotEqual(usual, identity(**changes), changes)
+            # What nobody thought of here: another processor, say.
+            called = runner_qemu.qemu_arguments
+            with unittest.mock.patch.object(runner_qemu, "qemu_arguments", lambda *of: [*called(*of), "-new", "thing"]):
+                self.assertNotEqual(usual, identity())
 
     def test_frames_are_found_in_whatever_pieces_they_arrive(self):
         frames = [(5, b"abc"), (3, b""), (6, bytes(runner_stream.FRAME_PAYLOAD_MAX))]

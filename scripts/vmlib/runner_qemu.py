@@ -47,7 +47,9 @@ class Machine:
         self.slots = -(-max(len(self.shares), 1) // SHARE_SLOTS) * SHARE_SLOTS
 
     def identity(self):
-        return [self.file_system, self.smp, self.memory_mib, self.accel, self.slots, self.append]
+        """All that a snapshot holds: the whole command line, whatever the numbers of descriptors and whichever the
+        directories in the places for shares."""
+        return [self.file_system, self.slots, *qemu_arguments(self, "", (), (0, 0, 0))]
 
 
 def escaped(value):
@@ -70,9 +72,10 @@ def share_arguments(machine, empty_directory):
     return arguments
 
 
-def qemu_arguments(machine, memory, shares, sockets):
-    """The command line but for what is restored or debugged. `memory` is the backend without its id and size."""
-    stream, console, monitor = (socket.fileno() for socket in sockets)
+def qemu_arguments(machine, memory, shares, descriptors):
+    """The command line but for what is restored or debugged. `memory` is the backend without its id and size;
+    descriptors are those of the stream, the console and the monitor."""
+    stream, console, monitor = descriptors
     # Without MWAIT: kernels before 6.0 idle with it on an Intel processor, and QEMU emulates it by a busy loop.
     cpu = {"kvm": "host", "tcg": "max,vendor=GenuineIntel,-smap,-smep,-monitor"}[machine.accel]
     accel = {"kvm": "kvm", "tcg": "tcg,thread=multi"}[machine.accel]
@@ -129,7 +132,8 @@ class Guest:
                 memory = "memory-backend-memfd,share=on"  # virtiofsd reads and writes the guest's memory itself
                 shares, clients, self.helpers = runner_virtiofs.attach(machine, self.helper_errors)
                 sockets += clients
-            arguments = qemu_arguments(machine, memory, shares, sockets[:3]) + list(more)
+            arguments = qemu_arguments(machine, memory, shares, [theirs.fileno() for theirs in sockets[:3]])
+            arguments += more
             self.pid = spawn(arguments, [theirs.fileno() for theirs in sockets], self.errors)
             self.ended = os.pidfd_open(self.pid)
             self.helpers_ended = [os.pidfd_open(pid) for pid in self.helpers]
