@@ -47,9 +47,9 @@ class Fiber {
   std::size_t mapping_bytes_ = 0;
   std::function<void()> body_;
   // What sanitizers want to know; unused without them.
-  void* sanitizer_fiber_ = nullptr;  ///< ThreadSanitizer's notion of this fiber
-  const void* own_stack_ = nullptr;  ///< AddressSanitizer's of the thread's own stack
-  std::size_t own_stack_bytes_ = 0;
+  [[maybe_unused]] void* sanitizer_fiber_ = nullptr;  ///< ThreadSanitizer's notion of this fiber
+  [[maybe_unused]] const void* own_stack_ = nullptr;  ///< AddressSanitizer's of the thread's own stack
+  [[maybe_unused]] std::size_t own_stack_bytes_ = 0;
 };
 
 }  // namespace ringside::explore
