@@ -131,6 +131,7 @@ class Engine {
   std::size_t running() const { return running_; }
   /// Whether the address lies on the running thread's stack.
   bool on_running_stack(const void* address) const { return fibers_[running_]->holds(address); }
+  bool guards_running_stack(const void* address) const { return fibers_[running_]->guards(address); }
   const char* running_stack_end() const { return fibers_[running_]->stack_end(); }
   /// How many events the running thread has had in this execution.
   std::size_t events() const { return threads_[running_].events; }

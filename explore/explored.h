@@ -10,8 +10,11 @@
 //   static const ringside::explore::Registered passing{"passing", {.begin = reset, .threads = {send, receive}}};
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "explore/program.h"
 #include "explore/runtime/access_modes.h"
@@ -23,6 +26,13 @@ namespace ringside::explore {
 /// was when the process's first exploration began, and with an empty heap. One thread of a process at a time.
 SearchResult explore(const Program& program, const SearchOptions& options = {});
 
+/// A descriptor that poll and epoll take, for rings and the like whose producer is part of the test. `poll` says which
+/// of EPOLLIN and so on hold now, by accesses of explore/program.h. Each thread may open six, begin sixteen; all are
+/// closed before the next execution.
+int open_source(std::function<std::uint32_t()> poll);
+/// Tells every epoll and poll that waits for it to ask again. A sequentially consistent step or more.
+void wake_source(int descriptor);
+
 /// Puts a program under a name that `ringside explore` and explore/explored_main.cc find. For static objects.
 class Registered {
  public:
@@ -31,6 +41,9 @@ class Registered {
 
 /// By name. The programs that are registered, once all static objects have been made.
 const std::map<std::string, Program>& registered_programs();
+
+/// The functions that the thread was in when the last execution ended, by their return addresses, outermost first.
+std::vector<const void*> call_stack(std::size_t thread);
 
 /// One line: how many executions, and what failed. Ends without a line feed.
 std::string summary_of(const SearchResult& result);

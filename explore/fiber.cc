@@ -114,6 +114,9 @@ constexpr std::size_t frame_words = 20;
 constexpr std::size_t entry_word = 11;  // x30
 #endif
 
+/// Several pages: a function with large locals would step over one.
+std::size_t guard_bytes() { return 16 * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+
 }  // namespace
 
 Fiber::Fiber() {
@@ -123,13 +126,13 @@ Fiber::Fiber() {
 }
 
 Fiber::Fiber(std::size_t stack_bytes) {
-  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  mapping_bytes_ = (stack_bytes + page - 1) / page * page + page;
+  const std::size_t guard = guard_bytes();
+  mapping_bytes_ = (stack_bytes + guard - 1) / guard * guard + guard;
   void* const mapping =
       ::mmap(nullptr, mapping_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   if (mapping == MAP_FAILED) throw std::bad_alloc();
   mapping_ = static_cast<char*>(mapping);
-  if (::mprotect(mapping_, page, PROT_NONE) != 0) {
+  if (::mprotect(mapping_, guard, PROT_NONE) != 0) {
     ::munmap(mapping_, mapping_bytes_);
     throw std::bad_alloc();
   }
@@ -143,9 +146,8 @@ Fiber::~Fiber() {
 }
 
 bool Fiber::guards(const void* address) const {
-  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(mapping_);
-  return mapping_ != nullptr && offset < page;
+  return mapping_ != nullptr && offset < guard_bytes();
 }
 
 void Fiber::start(std::function<void()> body) {

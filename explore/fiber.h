@@ -16,7 +16,7 @@ class Fiber {
  public:
   /// The thread's own stack.
   Fiber();
-  /// A stack of that many bytes (rounded up to pages) with a page below it that faults. Throws std::bad_alloc.
+  /// A stack of that many bytes (rounded up to 16 pages) with as many below it that fault. Throws std::bad_alloc.
   explicit Fiber(std::size_t stack_bytes);
   ~Fiber();
   Fiber(const Fiber&) = delete;
@@ -28,7 +28,7 @@ class Fiber {
   /// Leaves `from`, which is the running fiber, and goes on here.
   void switch_from(Fiber& from);
 
-  /// Whether the address lies in the page below the stack: what an overflow hits first.
+  /// Whether the address lies in the pages below the stack: what an overflow hits first.
   bool guards(const void* address) const;
   /// One past the last byte of the stack.
   const char* stack_end() const { return mapping_ + mapping_bytes_; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explore/program.h"
 
+#include <cstring>
 #include <utility>
 
 #include "explore/engine.h"
@@ -14,9 +15,16 @@ std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintpt
 /// The engine at work, told where the program's call stands.
 Engine& here(const void* site) { return Engine::current->at(site); }
 
+std::uint64_t value_at(const void* address, std::size_t size) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, address, size);
+  return value;
+}
+
 }  // namespace
 
 std::uint64_t atomic_load(const void* address, std::size_t size, Order order) {
+  if (Engine::current == nullptr || !Engine::current->inside()) return value_at(address, size);
   return here(__builtin_return_address(0)).load(number(address), size, event_of(EventKind::load, order), nullptr).value;
 }
 

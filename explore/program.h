@@ -35,6 +35,7 @@ struct Program {
 // Within a thread of a program that is being explored. An `access` of `size` bytes (1, 2, 4, 8) at an address that is a
 // multiple of it.
 
+/// In begin and end: what the memory holds.
 std::uint64_t atomic_load(const void* address, std::size_t size, Order order);
 void atomic_store(void* address, std::size_t size, std::uint64_t value, Order order);
 /// Stores what `change` makes of the value; returns that value.

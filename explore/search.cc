@@ -302,6 +302,8 @@ std::string_view name_of(FailureKind kind) {
       return "use_after_free";
     case FailureKind::out_of_memory:
       return "out_of_memory";
+    case FailureKind::crash:
+      return "crash";
     case FailureKind::stack_overflow:
       return "stack_overflow";
     case FailureKind::not_instrumented:

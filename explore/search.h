@@ -44,6 +44,7 @@ enum class FailureKind : std::uint8_t {
   unmodelled,        ///< the program asked for something that has no meaning here: it says what, and what to do
   use_after_free,    ///< memory was accessed, or freed again, after it had been freed
   out_of_memory,     ///< one execution allocated more than it may
+  crash,             ///< a thread did what the processor or the kernel forbids
   stack_overflow,    ///< a thread ran over the end of its stack
   not_instrumented,  ///< nothing that the program did was seen
 };

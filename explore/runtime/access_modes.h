@@ -26,4 +26,9 @@ void set_volatile_mode(VolatileMode mode);
 std::uint32_t timeouts_each_thread();
 void set_timeouts_each_thread(std::uint32_t count);
 
+/// How long a thread may compute without an access, in milliseconds of processor time, before it is taken for one that
+/// never ends; 10,000 unless set.
+std::uint32_t longest_silence_ms();
+void set_longest_silence_ms(std::uint32_t silence_ms);
+
 }  // namespace ringside::explore

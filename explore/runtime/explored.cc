@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
+#include "explore/runtime/crash.h"
 #include "explore/runtime/world.h"
 
 namespace ringside::explore {
@@ -26,10 +28,12 @@ SearchResult explore(const Program& program, const SearchOptions& options) {
   };
   for (std::function<void()>& thread : wrapped.threads) thread = [body = std::move(thread)] { runtime::run(body); };
   runtime::world.hooks = 0;
+  runtime::world.seen_any = false;
   runtime::world.stacks_shared = runtime::world.timeouts_refused = false;
+  const runtime::CrashHandler handler;
   SearchResult result = search(wrapped, options);
   result.cut = result.cut || runtime::world.timeouts_refused;
-  if (!result.failure && runtime::world.hooks == 0) {
+  if (!result.failure && !runtime::world.seen_any && runtime::world.hooks == 0) {
     result.failure = Failure{.kind = FailureKind::not_instrumented,
                              .what = "no access of any thread was seen; build its sources with ringside_add_explored()",
                              .graph = {}};
@@ -40,6 +44,12 @@ SearchResult explore(const Program& program, const SearchOptions& options) {
 Registered::Registered(std::string name, Program program) { programs().emplace(std::move(name), std::move(program)); }
 
 const std::map<std::string, Program>& registered_programs() { return programs(); }
+
+std::vector<const void*> call_stack(std::size_t thread) {
+  const runtime::ThreadRecord& record = runtime::world.threads.at(thread);
+  const auto depth = static_cast<std::ptrdiff_t>(std::min(record.depth, runtime::deepest_stack));
+  return {record.stack.begin(), record.stack.begin() + depth};
+}
 
 std::string summary_of(const SearchResult& result) {
   const std::string count =

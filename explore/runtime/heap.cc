@@ -148,13 +148,13 @@ void* ringside_explored_realloc(void* block, std::size_t size) {
   if (block == nullptr || moved == nullptr) return moved;
   if (!runtime::heap().holds(block)) {
     // From before the first execution: its size is libc's secret, and it must outlive this execution.
-    if (auto* const engine = runtime::enter()) {
+    if (auto* const engine = runtime::enter(__builtin_return_address(0))) {
       runtime::refuse(*engine, "realloc of memory from before the execution: allocate it in begin");
     }
     return nullptr;
   }
   const std::size_t kept = std::min(size, runtime::heap().size_of(block));
-  if (auto* const engine = runtime::enter()) runtime::access(*engine, block, kept, false);
+  if (auto* const engine = runtime::enter(__builtin_return_address(0))) runtime::access(*engine, block, kept, false);
   std::memcpy(moved, block, kept);
   runtime::release(block);
   return moved;
@@ -177,7 +177,7 @@ int ringside_explored_posix_memalign(void** block, std::size_t alignment, std::s
 
 char* ringside_explored_strdup(const char* text) {
   const std::size_t size = std::strlen(text) + 1;
-  if (auto* const engine = runtime::enter()) runtime::access(*engine, text, size, false);
+  if (auto* const engine = runtime::enter(__builtin_return_address(0))) runtime::access(*engine, text, size, false);
   auto* const copy = static_cast<char*>(runtime::allocate_or_malloc(size, 1));
   if (copy != nullptr) std::memcpy(copy, text, size);
   return copy;

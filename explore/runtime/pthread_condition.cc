@@ -116,14 +116,14 @@ int ringside_explored_pthread_cond_destroy(pthread_cond_t* condition) {
   return 0;
 }
 int ringside_explored_pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) return runtime::refuse_outside();
   runtime::wait(*engine, condition, mutex);
   return 0;
 }
 int ringside_explored_pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                                              const timespec* deadline) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) return runtime::refuse_outside();
   return runtime::wait_until(*engine, condition, mutex, clock, *deadline);
 }
@@ -170,14 +170,14 @@ int ringside_explored_pthread_barrier_destroy(pthread_barrier_t* barrier) {
   return 0;
 }
 int ringside_explored_pthread_barrier_wait(pthread_barrier_t* barrier) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) return runtime::refuse_outside();
   return runtime::pass(*engine, *reinterpret_cast<runtime::Barrier*>(barrier));
 }
 
 // glibc's values: 0 new, 1 under way, 2 done.
 int ringside_explored_pthread_once(pthread_once_t* control, void (*routine)()) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) return pthread_once(control, routine);
   // std::call_once has put what is to be called into variables of the process's thread, which all threads of the
   // program share: while one waits here, another may put its own there.
@@ -187,7 +187,7 @@ int ringside_explored_pthread_once(pthread_once_t* control, void (*routine)()) {
     std::__once_callable = callable;
     std::__once_call = call;
     routine();
-    runtime::store(*runtime::enter(), control, sizeof *control, 2);
+    runtime::store(*runtime::enter(__builtin_return_address(0)), control, sizeof *control, 2);
   }
   return 0;
 }
@@ -195,12 +195,12 @@ int ringside_explored_pthread_once(pthread_once_t* control, void (*routine)()) {
 // Static local variables. The guard's first byte says that it is done, which compiled code reads itself; the second is
 // ours: 0 new, 1 under way, 2 done.
 int ringside_explored___cxa_guard_acquire(unsigned char* guard) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) return guard[0] == 0 ? 1 : 0;
   return runtime::begin_once(*engine, guard + 1, 1, 2, 1) ? 1 : 0;
 }
 void ringside_explored___cxa_guard_release(unsigned char* guard) {
-  if (auto* const engine = runtime::enter()) {
+  if (auto* const engine = runtime::enter(__builtin_return_address(0))) {
     runtime::store(*engine, guard, 1, 1);
     runtime::store(*engine, guard + 1, 1, 2);
   } else {
@@ -209,6 +209,6 @@ void ringside_explored___cxa_guard_release(unsigned char* guard) {
   }
 }
 void ringside_explored___cxa_guard_abort(unsigned char* guard) {
-  if (auto* const engine = runtime::enter()) runtime::store(*engine, guard + 1, 1, 0);
+  if (auto* const engine = runtime::enter(__builtin_return_address(0))) runtime::store(*engine, guard + 1, 1, 0);
 }
 }

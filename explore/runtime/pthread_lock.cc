@@ -192,23 +192,25 @@ namespace runtime = ringside::explore::runtime;
 extern "C" {
 
 int ringside_explored_pthread_mutex_init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes) {
-  if (auto* const engine = runtime::enter()) runtime::access(*engine, mutex, sizeof *mutex, true);
+  if (auto* const engine = runtime::enter(__builtin_return_address(0)))
+    runtime::access(*engine, mutex, sizeof *mutex, true);
   return pthread_mutex_init(mutex, attributes);
 }
 int ringside_explored_pthread_mutex_destroy(pthread_mutex_t* mutex) {
-  if (auto* const engine = runtime::enter()) runtime::access(*engine, mutex, sizeof *mutex, true);
+  if (auto* const engine = runtime::enter(__builtin_return_address(0)))
+    runtime::access(*engine, mutex, sizeof *mutex, true);
   return 0;
 }
 int ringside_explored_pthread_mutex_lock(pthread_mutex_t* mutex) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   return engine != nullptr ? runtime::lock(*engine, mutex) : pthread_mutex_lock(mutex);
 }
 int ringside_explored_pthread_mutex_unlock(pthread_mutex_t* mutex) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   return engine != nullptr ? runtime::unlock(*engine, mutex) : pthread_mutex_unlock(mutex);
 }
 int ringside_explored_pthread_mutex_trylock(pthread_mutex_t* mutex) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) return pthread_mutex_trylock(mutex);
   if (const auto again = runtime::lock_again(*engine, runtime::parts(mutex))) return *again == EDEADLK ? EBUSY : *again;
   if (!runtime::try_take(*engine, &runtime::parts(mutex).lock)) return EBUSY;
@@ -216,12 +218,12 @@ int ringside_explored_pthread_mutex_trylock(pthread_mutex_t* mutex) {
   return 0;
 }
 int ringside_explored_pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* deadline) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   return engine != nullptr ? runtime::lock_until(*engine, mutex, CLOCK_REALTIME, *deadline)
                            : pthread_mutex_timedlock(mutex, deadline);
 }
 int ringside_explored_pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   return engine != nullptr ? runtime::lock_until(*engine, mutex, clock, *deadline)
                            : pthread_mutex_clocklock(mutex, clock, deadline);
 }
@@ -235,29 +237,29 @@ int ringside_explored_pthread_rwlock_destroy(pthread_rwlock_t* lock) {
   return 0;
 }
 int ringside_explored_pthread_rwlock_rdlock(pthread_rwlock_t* lock) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) return pthread_rwlock_rdlock(lock);
   runtime::read_lock(*engine, runtime::word_of(lock), false);
   return 0;
 }
 int ringside_explored_pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) return pthread_rwlock_wrlock(lock);
   runtime::write_lock(*engine, runtime::word_of(lock), false);
   return 0;
 }
 int ringside_explored_pthread_rwlock_tryrdlock(pthread_rwlock_t* lock) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) return pthread_rwlock_tryrdlock(lock);
   return runtime::try_read_lock(*engine, runtime::word_of(lock)) ? 0 : EBUSY;
 }
 int ringside_explored_pthread_rwlock_trywrlock(pthread_rwlock_t* lock) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) return pthread_rwlock_trywrlock(lock);
   return runtime::try_write_lock(*engine, runtime::word_of(lock)) ? 0 : EBUSY;
 }
 int ringside_explored_pthread_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid_t clock, const timespec* deadline) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) return pthread_rwlock_clockrdlock(lock, clock, deadline);
   if (!runtime::timeout_passes(*engine)) {
     runtime::read_lock(*engine, runtime::word_of(lock), true);
@@ -268,7 +270,7 @@ int ringside_explored_pthread_rwlock_clockrdlock(pthread_rwlock_t* lock, clockid
   return ETIMEDOUT;
 }
 int ringside_explored_pthread_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t clock, const timespec* deadline) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) return pthread_rwlock_clockwrlock(lock, clock, deadline);
   if (!runtime::timeout_passes(*engine)) {
     runtime::write_lock(*engine, runtime::word_of(lock), true);
@@ -285,7 +287,7 @@ int ringside_explored_pthread_rwlock_timedwrlock(pthread_rwlock_t* lock, const t
   return ringside_explored_pthread_rwlock_clockwrlock(lock, CLOCK_REALTIME, deadline);
 }
 int ringside_explored_pthread_rwlock_unlock(pthread_rwlock_t* lock) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) return pthread_rwlock_unlock(lock);
   runtime::unlock_either(*engine, runtime::word_of(lock));
   return 0;
@@ -293,7 +295,8 @@ int ringside_explored_pthread_rwlock_unlock(pthread_rwlock_t* lock) {
 
 // glibc's free spin lock is not all-zero; these have a state of their own, outside of executions, too.
 int ringside_explored_pthread_spin_init(pthread_spinlock_t* lock, int) {
-  if (auto* const engine = runtime::enter()) runtime::access(*engine, const_cast<int*>(lock), sizeof *lock, true);
+  if (auto* const engine = runtime::enter(__builtin_return_address(0)))
+    runtime::access(*engine, const_cast<int*>(lock), sizeof *lock, true);
   *lock = 0;
   return 0;
 }
@@ -301,7 +304,7 @@ int ringside_explored_pthread_spin_destroy(pthread_spinlock_t* lock) {
   return ringside_explored_pthread_spin_init(lock, 0);
 }
 int ringside_explored_pthread_spin_lock(pthread_spinlock_t* lock) {
-  if (auto* const engine = runtime::enter()) {
+  if (auto* const engine = runtime::enter(__builtin_return_address(0))) {
     runtime::take(*engine, runtime::word_of(const_cast<int*>(lock)));
   } else {
     *lock = 1;
@@ -309,13 +312,13 @@ int ringside_explored_pthread_spin_lock(pthread_spinlock_t* lock) {
   return 0;
 }
 int ringside_explored_pthread_spin_trylock(pthread_spinlock_t* lock) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine != nullptr) return runtime::try_take(*engine, runtime::word_of(const_cast<int*>(lock))) ? 0 : EBUSY;
   *lock = 1;
   return 0;
 }
 int ringside_explored_pthread_spin_unlock(pthread_spinlock_t* lock) {
-  if (auto* const engine = runtime::enter()) {
+  if (auto* const engine = runtime::enter(__builtin_return_address(0))) {
     runtime::give(*engine, runtime::word_of(const_cast<int*>(lock)));
   } else {
     *lock = 0;
@@ -333,18 +336,18 @@ int ringside_explored_sem_destroy(sem_t* semaphore) {
   return 0;
 }
 int ringside_explored_sem_wait(sem_t* semaphore) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) return sem_wait(semaphore);
   runtime::down(*engine, runtime::word_of(semaphore), false);
   return 0;
 }
 int ringside_explored_sem_trywait(sem_t* semaphore) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) return sem_trywait(semaphore);
   return runtime::semaphore_result(*engine, runtime::try_down(*engine, runtime::word_of(semaphore)), EAGAIN);
 }
 int ringside_explored_sem_clockwait(sem_t* semaphore, clockid_t clock, const timespec* deadline) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) return sem_clockwait(semaphore, clock, deadline);
   if (!runtime::timeout_passes(*engine)) {
     runtime::down(*engine, runtime::word_of(semaphore), true);
@@ -358,14 +361,14 @@ int ringside_explored_sem_timedwait(sem_t* semaphore, const timespec* deadline) 
   return ringside_explored_sem_clockwait(semaphore, CLOCK_REALTIME, deadline);
 }
 int ringside_explored_sem_post(sem_t* semaphore) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) return sem_post(semaphore);
   runtime::await_update(*engine, semaphore, sizeof(std::uint32_t), ringside::explore::Order::release, nullptr,
                         [](std::uint64_t value) { return std::optional{value + 1}; });
   return 0;
 }
 int ringside_explored_sem_getvalue(sem_t* semaphore, int* value) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) return sem_getvalue(semaphore, value);
   runtime::await_update(*engine, semaphore, sizeof(std::uint32_t), ringside::explore::Order::relaxed, nullptr,
                         [value](std::uint64_t now) {

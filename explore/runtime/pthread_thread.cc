@@ -85,12 +85,12 @@ int ringside_explored_pthread_join(pthread_t handle, void** result) {
 }
 int ringside_explored_pthread_detach(pthread_t) { return 0; }
 pthread_t ringside_explored_pthread_self() {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   return engine != nullptr ? runtime::handle_of(engine->running()) : pthread_self();
 }
 int ringside_explored_pthread_equal(pthread_t a, pthread_t b) { return a == b ? 1 : 0; }
 void ringside_explored_pthread_exit(void* result) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) pthread_exit(result);
   runtime::my_record(*engine).result = result;
   engine->end_thread();

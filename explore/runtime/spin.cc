@@ -118,6 +118,15 @@ __attribute__((no_sanitize("address"))) std::uint64_t hash_of(const void* begin,
 
 }  // namespace
 
+const void* site_of(const void* state) {
+#if defined(__x86_64__)
+  constexpr std::size_t return_address = 6;  // above the six registers
+#else
+  constexpr std::size_t return_address = 1;  // x30
+#endif
+  return static_cast<const void* const*>(state)[return_address];
+}
+
 void note_load(Engine& engine, const void* address, std::uint64_t value, const void* state) {
   constexpr std::size_t longest_round = 64;
   ThreadRecord& thread = my_record(engine);

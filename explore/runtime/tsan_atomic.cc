@@ -37,8 +37,8 @@ std::uintptr_t number(const volatile void* address) { return reinterpret_cast<st
 
 /// The engine, if this access is a step.
 template <class T>
-Engine* enter_atomic(const volatile T* address) {
-  Engine* const engine = enter();
+Engine* enter_atomic(const volatile T* address, const void* site) {
+  Engine* const engine = enter(site);
   if (engine == nullptr) return nullptr;
   if (number(address) % sizeof(T) != 0) {
     refuse(*engine, fmt::format("an atomic access of {} bytes at an address that is no multiple of it", sizeof(T)));
@@ -54,7 +54,7 @@ void leave(Engine& engine, const volatile T* address) {
 
 template <class T>
 T load(const volatile T* address, int order, const void* state) {
-  Engine* const engine = enter_atomic(address);
+  Engine* const engine = enter_atomic(address, site_of(state));
   if (engine == nullptr) return __atomic_load_n(address, __ATOMIC_SEQ_CST);
   const Event asked = event_of(EventKind::load, order_of(order));
   const auto value = static_cast<T>(engine->load(number(address), sizeof(T), asked, nullptr).value);
@@ -64,8 +64,8 @@ T load(const volatile T* address, int order, const void* state) {
 }
 
 template <class T>
-void store(volatile T* address, T value, int order) {
-  Engine* const engine = enter_atomic(address);
+void store(volatile T* address, T value, int order, const void* site) {
+  Engine* const engine = enter_atomic(address, site);
   if (engine == nullptr) return __atomic_store_n(address, value, __ATOMIC_SEQ_CST);
   note_effect(*engine);
   engine->store(number(address), sizeof(T), static_cast<Bits<T>>(value), EventKind::store, order_of(order));
@@ -74,8 +74,8 @@ void store(volatile T* address, T value, int order) {
 
 /// Stores what `change` makes of the value; returns the value from before.
 template <class T, class Change>
-T update(volatile T* address, int order, Change change) {
-  Engine* const engine = enter_atomic(address);
+T update(volatile T* address, int order, const void* site, Change change) {
+  Engine* const engine = enter_atomic(address, site);
   if (engine == nullptr) {
     T value = __atomic_load_n(address, __ATOMIC_SEQ_CST);
     while (!__atomic_compare_exchange_n(address, &value, change(value), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
@@ -94,7 +94,7 @@ T update(volatile T* address, int order, Change change) {
 /// Returns the value; stores `wanted` if it is `expected`.
 template <class T>
 T compare_exchange(volatile T* address, T expected, T wanted, int success, int failure, const void* state) {
-  Engine* const engine = enter_atomic(address);
+  Engine* const engine = enter_atomic(address, site_of(state));
   if (engine == nullptr) {
     __atomic_compare_exchange_n(address, &expected, wanted, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     return expected;
@@ -126,9 +126,9 @@ int compare_exchange_into(volatile T* address, T* expected, T wanted, int succes
   return value == asked ? 1 : 0;
 }
 
-void fence(int order) {
-  if (Engine* const engine = enter()) {
-    if (order_of(order) != Order::relaxed) engine->fence(order_of(order));
+void fence(int order, const void* site) {
+  if (Engine* const engine = enter(site)) {
+    if (order_of(order) != Order::relaxed) engine->at(site).fence(order_of(order));
   } else {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
   }
@@ -149,7 +149,7 @@ namespace runtime = ringside::explore::runtime;
 
 extern "C" {
 
-void __tsan_atomic_thread_fence(int order) { runtime::fence(order); }
+void __tsan_atomic_thread_fence(int order) { runtime::fence(order, __builtin_return_address(0)); }
 void __tsan_atomic_signal_fence(int) {}
 
 // The interface has a function for each size; macros, since names cannot be made by templates.
@@ -158,7 +158,7 @@ void __tsan_atomic_signal_fence(int) {}
                                                   int order) {                                                      \
     using T = std::int##bits##_t;                                                                                   \
     using U = std::uint##bits##_t;                                                                                  \
-    return runtime::update(address, order, [operand]([[maybe_unused]] T seen) {                                     \
+    return runtime::update(address, order, __builtin_return_address(0), [operand]([[maybe_unused]] T seen) {        \
       [[maybe_unused]] const auto value = static_cast<U>(seen);                                                     \
       [[maybe_unused]] const auto more = static_cast<U>(operand);                                                   \
       return static_cast<T>(static_cast<U>(result));                                                                \
@@ -171,7 +171,7 @@ void __tsan_atomic_signal_fence(int) {}
     return runtime::load(address, order, state);                                                                 \
   }                                                                                                              \
   void __tsan_atomic##bits##_store(volatile std::int##bits##_t* address, std::int##bits##_t value, int order) {  \
-    runtime::store(address, value, order);                                                                       \
+    runtime::store(address, value, order, __builtin_return_address(0));                                          \
   }                                                                                                              \
   RINGSIDE_UPDATE(bits, exchange, more)                                                                          \
   RINGSIDE_UPDATE(bits, fetch_add, value + more)                                                                 \

@@ -71,14 +71,14 @@ namespace runtime = ringside::explore::runtime;
 extern "C" {
 
 int ringside_explored_clock_gettime(clockid_t clock, timespec* time) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) return clock_gettime(clock, time);
   runtime::access(*engine, time, sizeof *time, true);
   *time = runtime::timespec_of(runtime::read_clock(*engine, clock));
   return 0;
 }
 int ringside_explored_gettimeofday(timeval* time, void* zone) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) return gettimeofday(time, zone);
   const timespec now = runtime::timespec_of(runtime::read_clock(*engine, CLOCK_REALTIME));
   runtime::access(*engine, time, sizeof *time, true);
@@ -86,7 +86,7 @@ int ringside_explored_gettimeofday(timeval* time, void* zone) {
   return 0;
 }
 time_t ringside_explored_time(time_t* result) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) return time(result);
   const time_t now = runtime::timespec_of(runtime::read_clock(*engine, CLOCK_REALTIME)).tv_sec;
   if (result != nullptr) *result = now;
@@ -106,13 +106,13 @@ std::int64_t ringside_explored__ZNSt6chrono3_V212system_clock3nowEv() {
 
 // Sleeping lets time pass and orders nothing.
 int ringside_explored_nanosleep(const timespec* duration, timespec* rest) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) return nanosleep(duration, rest);
   runtime::pass_time(*engine, runtime::nanoseconds_of(*duration));
   return 0;
 }
 int ringside_explored_clock_nanosleep(clockid_t clock, int flags, const timespec* time, timespec* rest) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) return clock_nanosleep(clock, flags, time, rest);
   if ((flags & TIMER_ABSTIME) != 0) {
     runtime::pass_deadline(*engine, clock, *time);
@@ -122,16 +122,18 @@ int ringside_explored_clock_nanosleep(clockid_t clock, int flags, const timespec
   return 0;
 }
 int ringside_explored_usleep(useconds_t microseconds) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) return usleep(microseconds);
   runtime::pass_time(*engine, std::uint64_t{microseconds} * 1000);
   return 0;
 }
 unsigned ringside_explored_sleep(unsigned seconds) {
-  auto* const engine = runtime::enter();
+  auto* const engine = runtime::enter(__builtin_return_address(0));
   if (engine == nullptr) return sleep(seconds);
   runtime::pass_time(*engine, seconds * runtime::second_ns);
   return 0;
 }
-int ringside_explored_sched_yield() { return runtime::enter() != nullptr ? 0 : sched_yield(); }
+int ringside_explored_sched_yield() {
+  return runtime::enter(__builtin_return_address(0)) != nullptr ? 0 : sched_yield();
+}
 }

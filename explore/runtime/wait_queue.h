@@ -30,6 +30,9 @@ class WaitQueue {
   std::uint32_t* word_;
 };
 
+/// Before each execution: nobody sleeps at any futex.
+void reset_futexes();
+
 /// Whether a wait with a timeout ends by it: a choice, which each thread has so many times in an execution
 /// (set_timeouts); after that it waits. A timeout may be as short as the search likes, so it may come before anything
 /// else happens; a wait that nothing else ends is no deadlock.

@@ -9,8 +9,10 @@
 #include <exception>
 #include <utility>
 
+#include "explore/runtime/descriptors.h"
 #include "explore/runtime/heap.h"
 #include "explore/runtime/statics.h"
+#include "explore/runtime/wait_queue.h"
 
 namespace ringside::explore::runtime {
 
@@ -61,8 +63,10 @@ void finish_volatile(Engine& engine) {
   auto* const memory = reinterpret_cast<void*>(access.address);
   const std::uint64_t value = bytes_at(access.address, access.size_bytes);
   std::memcpy(memory, &access.before, access.size_bytes);
-  if (access.write) note_effect(engine);
-  if (access.write) engine.store(access.address, access.size_bytes, value, EventKind::store, Order::release);
+  if (!access.write) return;
+  note_effect(engine);
+  engine.at(access.site);
+  engine.store(access.address, access.size_bytes, value, EventKind::store, Order::release);
 }
 
 void access(Engine& engine, const void* address, std::size_t size, bool write) {
@@ -80,16 +84,18 @@ void access(Engine& engine, const void* address, std::size_t size, bool write) {
   while (begin < end) {
     const std::uintptr_t page_end = (begin / page_bytes + 1) * page_bytes;
     const std::uintptr_t piece_end = std::min(end, page_end);
+    engine.at(world.site);
     engine.plain(begin, piece_end - begin, write);
     begin = piece_end;
   }
 }
 
+namespace {
+
 // Compilers do not announce what they write into a local variable that nobody else can know of, though they announce
 // its atomic accesses: two variables of which one has the other's place on the stack look like one. So what the thread
 // finds there must be what it left there, in the width in which it left it; otherwise the place has been written anew.
-void begin_atomic(Engine& engine, const void* address, std::size_t size) {
-  check_alive(engine, address, size);
+void note_stack_word(Engine& engine, const void* address, std::size_t size) {
   const auto place = reinterpret_cast<std::uintptr_t>(address);
   if (!engine.on_running_stack(address)) {
     if (!world.atomics_on_stacks) return;
@@ -110,6 +116,14 @@ void begin_atomic(Engine& engine, const void* address, std::size_t size) {
     return word.address == place && word.size_bytes == size;
   });
   if (!known) words.push_back({.address = place, .size_bytes = size});
+}
+
+}  // namespace
+
+void begin_atomic(Engine& engine, const void* address, std::size_t size) {
+  check_alive(engine, address, size);
+  note_stack_word(engine, address, size);
+  engine.at(world.site);
 }
 
 void end_atomic(Engine& engine, const void* address, std::size_t size) {
@@ -151,6 +165,11 @@ void check_alive(Engine& engine, const void* address, std::size_t size) {
   }
 }
 
+void refuse_to_go_on(Engine& engine) {
+  engine.fail(FailureKind::too_long, fmt::format("an execution of more than {} accesses; does thread {} ever end?",
+                                                 most_entries, engine.running()));
+}
+
 void refuse(Engine& engine, std::string what) { engine.fail(FailureKind::unmodelled, std::move(what)); }
 
 void run(const std::function<void()>& body) {
@@ -190,10 +209,16 @@ void reset() {
     thread.error_number = 0;
     thread.clock_ns = 0;
     thread.clock_reads = thread.timeouts = 0;
+    thread.poll_descriptor = -1;
   }
   world.pending = {};
+  world.seen_any = world.seen_any || world.hooks > 0;
+  world.hooks = 0;
+  ++world.executions;
   world.atomics_on_stacks = false;
   heap().reset();
+  descriptors().reset();
+  reset_futexes();
   restore_statics();
 }
 

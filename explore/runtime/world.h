@@ -24,6 +24,7 @@ struct VolatileAccess {
   std::uintptr_t address = 0;  ///< where the memory is accounted for
   std::size_t size_bytes = 0;  ///< 0: none
   bool write = false;
+  const void* site = nullptr;
   std::uint64_t before = 0;  ///< what the memory held, and holds for everybody else
 };
 
@@ -54,14 +55,20 @@ struct ThreadRecord {
   int error_number = 0;            ///< its errno
   std::uint64_t clock_ns = 0;      ///< virtual time since the execution began
   std::uint32_t clock_reads = 0;   ///< since its clock last moved for another reason
+  int poll_descriptor = -1;        ///< what poll() waits on
   std::uint32_t timeouts = 0;      ///< that were taken by choice in this execution
 };
 
 /// Of the exploration that the calling thread is at.
 struct World {
+  const void* site = nullptr;  ///< of the entry point that runs, in the program
   std::array<ThreadRecord, most_threads> threads{};
   VolatileAccess pending;
-  std::uint64_t hooks = 0;         ///< accesses seen within executions
+  std::uint32_t executions = 0;     ///< of all searches
+  std::uint64_t hooks_at_tick = 0;  ///< when the silence was last looked at
+  std::uint32_t silent_ticks = 0;
+  bool seen_any = false;           ///< in this search
+  std::uint64_t hooks = 0;         ///< entries in this execution
   bool timeouts_refused = false;   ///< in this search: a wait could not end by its timeout once more
   bool atomics_on_stacks = false;  ///< in this execution
   bool stacks_shared = false;  ///< threads were created, which may have been given addresses of their creator's stack
@@ -82,11 +89,16 @@ std::uint64_t bytes_at(std::uintptr_t address, std::size_t size);
 /// Ends what the last volatile access left open. Every entry point comes through here first.
 void finish_volatile(Engine& engine);
 
-/// As exploring(), for entry points.
-inline Engine* enter() {
+/// More entries than this in one execution are taken for a loop without an end.
+inline constexpr std::uint64_t most_entries = 5'000'000;
+[[noreturn]] void refuse_to_go_on(Engine& engine);
+
+/// As exploring(), for entry points; `site` is where in the program.
+inline Engine* enter(const void* site = nullptr) {
   Engine* const engine = exploring();
   if (engine != nullptr) {
-    ++world.hooks;
+    world.site = site;
+    if (++world.hooks > most_entries) refuse_to_go_on(*engine);
     if (world.pending.size_bytes != 0) finish_volatile(*engine);
   }
   return engine;
@@ -98,6 +110,9 @@ void access(Engine& engine, const void* address, std::size_t size, bool write);
 /// Before and after an atomic access.
 void begin_atomic(Engine& engine, const void* address, std::size_t size);
 void end_atomic(Engine& engine, const void* address, std::size_t size);
+
+/// Where the entry point that laid down `state` was called (explore/runtime/spin.cc).
+const void* site_of(const void* state);
 
 /// After a load of the running thread, which goes to sleep if it would only repeat itself. `state` is the lowest
 /// address of the registers that it kept and of the frames that called.

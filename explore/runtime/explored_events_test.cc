@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Descriptors, futexes and time of plain C++ for Linux under the explorer, and what has no place there.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "explore/explored.h"
+#include "explore/runtime/test/events.h"
+
+namespace ringside::explore {
+namespace {
+
+struct Seen {
+  SearchResult result;
+  std::set<int> results;
+};
+
+Seen run_all(std::vector<void (*)()> threads, void (*begin)() = nullptr) {
+  Seen seen;
+  Program program;
+  if (begin != nullptr) program.begin = begin;
+  for (const auto thread : threads) program.threads.emplace_back(thread);
+  program.end = [&seen] {
+    if (events_failed != 0) fail("the program says so");
+    seen.results.insert(events_results[0]);
+  };
+  seen.result = explore(program);
+  return seen;
+}
+
+void expect_clean(const Seen& seen) {
+  EXPECT_FALSE(seen.result.failure) << seen.result.failure->what;
+  EXPECT_GT(seen.result.complete, 0u);
+}
+
+void expect_failure(const Seen& seen, FailureKind kind, const std::string& what = "") {
+  ASSERT_TRUE(seen.result.failure);
+  EXPECT_EQ(name_of(seen.result.failure->kind), name_of(kind)) << seen.result.failure->what;
+  EXPECT_NE(seen.result.failure->what.find(what), std::string::npos) << seen.result.failure->what;
+}
+
+TEST(ExploredEventfd, PassesAMessage) {
+  expect_clean(run_all({write_event, read_event}, begin_eventfd));
+  expect_failure(run_all({read_event}, begin_eventfd), FailureKind::deadlock);
+}
+
+TEST(ExploredEventfd, CountsDownAsASemaphore) {
+  // Two are there, without a writer.
+  expect_clean(run_all({take_one, take_one}, begin_semaphore_eventfd));
+  expect_failure(run_all({take_one, take_one, take_one}, begin_semaphore_eventfd), FailureKind::deadlock);
+}
+
+TEST(ExploredEventfd, HasNothingOrSomethingWhenItDoesNotWait) {
+  const Seen seen = run_all({write_event, try_read_event}, begin_nonblocking_eventfd);
+  expect_clean(seen);
+  EXPECT_EQ(seen.results, (std::set{-1, 7}));
+}
+
+TEST(ExploredEpoll, TellsAgainWhenLevelTriggered) { expect_clean(run_all({write_event, wait_twice}, begin_level)); }
+
+TEST(ExploredEpoll, TellsOnceWhenEdgeTriggered) {
+  expect_failure(run_all({write_event, wait_twice}, begin_edge), FailureKind::deadlock, "thread 1");
+  // A second write is a second edge; both may come before the first wait.
+  const Seen seen = run_all({write_event, wait_for_ever}, begin_edge);
+  expect_clean(seen);
+}
+
+TEST(ExploredEpoll, WaitsNoLongerThanItsTimeout) {
+  const Seen seen = run_all({write_event, wait_a_moment}, begin_level);
+  expect_clean(seen);
+  EXPECT_EQ(seen.results, (std::set{1, 2}));
+  expect_failure(run_all({wait_for_ever}, begin_level), FailureKind::deadlock);
+}
+
+TEST(ExploredEpoll, WakesOneOfTwoThatWaitForAnEdge) {
+  expect_failure(run_all({write_event, wait_for_ever, wait_for_ever}, begin_edge), FailureKind::deadlock);
+  expect_clean(run_all({write_event, wait_for_ever, wait_for_ever}, begin_level));
+}
+
+TEST(ExploredPoll, WaitsForAnEvent) {
+  expect_clean(run_all({write_event, wait_by_poll}, begin_eventfd));
+  expect_clean(run_all({wait_by_poll, write_event}, begin_eventfd));
+  expect_failure(run_all({wait_by_poll}, begin_eventfd), FailureKind::deadlock);
+  const Seen seen = run_all({write_event, poll_a_moment}, begin_eventfd);
+  expect_clean(seen);
+  EXPECT_EQ(seen.results, (std::set{1, 2}));
+}
+
+// Case A1: a position that is handed back by a release store, and the look at the producer's that follows it, may pass
+// each other; the producer then does not know that it must wake, and the consumer not that it need not sleep.
+TEST(ExploredRing, AnEdgeTriggeredConsumerWithoutAFenceMissesAWakeup) {
+  expect_failure(run_all({produce_two, consume_two}, begin_edge_ring), FailureKind::deadlock, "thread 1");
+}
+
+TEST(ExploredRing, AFenceOrLevelTriggeringSavesIt) {
+  expect_clean(run_all({produce_two, consume_two_with_fence}, begin_edge_ring));
+  expect_clean(run_all({produce_two, consume_two}, begin_level_ring));
+}
+
+TEST(ExploredRing, AFenceOnOneSideIsNone) {
+  expect_failure(run_all({produce_two_without_fence, consume_two_with_fence}, begin_edge_ring), FailureKind::deadlock);
+}
+
+TEST(ExploredTimer, ExpiresBeforeOrAfterAnythingElse) {
+  const Seen seen = run_all({write_event, wait_for_timer}, begin_timer);
+  expect_clean(seen);
+  EXPECT_EQ(seen.results, (std::set{1, 2}));
+  expect_clean(run_all({read_timer}, begin_timer));
+}
+
+TEST(ExploredFutex, LooksAndSleepsInOneStep) {
+  expect_clean(run_all({futex_wait_for_word, futex_set_and_wake}));
+  expect_clean(run_all({futex_set_and_wake, futex_wait_for_word}));
+  expect_failure(run_all({futex_wait_for_word, futex_wake_and_set}), FailureKind::deadlock);
+  expect_failure(run_all({futex_wait_for_word, futex_set_silently}), FailureKind::deadlock);
+}
+
+TEST(ExploredFutex, IsWhatTheStandardLibraryWaitsBy) {
+  expect_clean(run_all({atomic_wait_for_word, atomic_set_and_notify}));
+  expect_failure(run_all({atomic_wait_for_word, atomic_set_silently}), FailureKind::deadlock);
+  expect_clean(run_all({acquire_std_semaphore, release_std_semaphore}));
+  expect_clean(run_all({fulfil_and_await_promise}));
+}
+
+// libstdc++ 12 looks whether anybody waits before it calls the kernel, and nothing keeps that look behind a release
+// store: both sides miss each other as in case A1.
+TEST(ExploredFutex, AReleaseStoreBeforeTheStandardLibrarysNotifyIsMissed) {
+  expect_failure(run_all({atomic_wait_for_word, atomic_release_and_notify}), FailureKind::deadlock);
+}
+
+TEST(ExploredTime, IsVirtual) {
+  expect_clean(run_all({look_at_clocks, look_at_clocks}));
+  expect_clean(run_all({wait_until_a_second_has_passed}));
+}
+
+TEST(ExploredRefusals, NameWhatHasNoModel) {
+  expect_failure(run_all({open_socket}), FailureKind::unmodelled, "socket() is not modelled");
+  expect_failure(run_all({make_system_call}), FailureKind::unmodelled, "system call 110, which is not modelled");
+  expect_failure(run_all({read_foreign_descriptor}), FailureKind::unmodelled, "read of descriptor 0");
+}
+
+TEST(ExploredRefusals, ProgramsThatCrashAreTold) {
+  expect_failure(run_all({overflow_stack}), FailureKind::stack_overflow, "thread 0");
+  expect_failure(run_all({read_null}), FailureKind::crash, "thread 0: segmentation fault at address 0x0");
+  // And the process can go on.
+  expect_clean(run_all({write_event, read_event}, begin_eventfd));
+}
+
+TEST(ExploredRefusals, ProgramsThatNeverEndAreTold) {
+  expect_failure(run_all({compute_for_ever}), FailureKind::too_long, "an execution of more than 5000000 accesses");
+  set_longest_silence_ms(20);
+  expect_failure(run_all({compute_without_access}), FailureKind::too_long, "thread 0 has computed for 20 ms");
+  set_longest_silence_ms(10'000);
+}
+
+int address_by_chance;
+
+TEST(ExploredRefusals, ProgramsThatDoSomethingElseTheSecondTimeAreTold) {
+  // Code that is not instrumented keeps its data from execution to execution.
+  Program program;
+  program.threads = {[] {
+                       if (++address_by_chance % 2 == 0) atomic_set_silently();
+                       write_event();
+                     },
+                     [] { try_read_event(); }};
+  program.begin = begin_nonblocking_eventfd;
+  const SearchResult result = explore(program);
+  ASSERT_TRUE(result.failure);
+  EXPECT_EQ(name_of(result.failure->kind), "nondeterministic");
+}
+
+}  // namespace
+}  // namespace ringside::explore
