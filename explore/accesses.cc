@@ -39,8 +39,8 @@ Event Engine::next_event(Event event) const {
 EventId Engine::replay_event(const Event& asked, std::uint16_t location) {
   const EventId id{static_cast<std::uint16_t>(running_), static_cast<std::uint16_t>(me().events)};
   const Event& known = graph().at(id);
-  const bool same = graph().order()[replayed_] == id && known.link == asked.link && known.compares == asked.compares &&
-                    (known.kind == asked.kind || known.compares) &&
+  const bool same = graph().order()[replayed_] == id && known.link == asked.link && known.question == asked.question &&
+                    known.compares == asked.compares && (known.kind == asked.kind || known.compares) &&
                     (!accesses(known.kind) || known.location == location);
   if (!same) {
     fail(FailureKind::nondeterministic, fmt::format("thread {} did not do its event {} again", running_, me().events));
@@ -213,6 +213,31 @@ void Engine::fence(Order order) {
   thread.site = nullptr;
 }
 
+bool Engine::ask(std::uintptr_t address, std::size_t size, Order order, const ValueTest& test, const View& view) {
+  take_turn();
+  Event asked = event_of(EventKind::load, order);
+  const bool decides = options_.questions && defers() && !knows_fence(view);
+  asked.question = graph().find_question({.test = test, .view = view, .decides = decides});
+  return test.holds(load(address, size, asked, nullptr).value);
+}
+
+/// Of what is ordered with a sequentially consistent fence an older store says more than a newer one.
+bool Engine::knows_fence(const View& view) {
+  for (std::size_t thread = 0; thread < most_threads; ++thread) {
+    if (graph().sequential(thread) == 0) continue;
+    for (std::size_t index = 0; index < view.known[thread]; ++index) {
+      const Event& event = graph().at({static_cast<std::uint16_t>(thread), static_cast<std::uint16_t>(index)});
+      if (event.kind == EventKind::fence && event.order == Order::seq_cst) return true;
+    }
+  }
+  return false;
+}
+
+/// What a load that is being added, or read again, may not contradict.
+Clock Engine::view_of(const Event& load) const {
+  return load.question != 0 ? branches_[depth_ - 1]->graph.question(load).view.known : threads_[running_].known;
+}
+
 std::uint64_t Engine::choose(std::uint64_t count) {
   assert(count > 0);
   take_turn();
@@ -306,8 +331,8 @@ bool Engine::may_read(EventId id, std::size_t position) {
       return false;
     }
     // Whoever wrote one byte may know of a later store of another, which the load then knows of, too.
-    Clock known = load.happens_before;
-    known.set(id.thread, id.index);
+    Clock known = graph().known_to(load);
+    known.set(id.thread, std::min<std::size_t>(known[id.thread], id.index));
     if (position < lowest_position(graph(), load.location, known, load.bytes)) return false;
   }
   return consistent(graph(), options_.model);
@@ -316,14 +341,15 @@ bool Engine::may_read(EventId id, std::size_t position) {
 /// Adds the load with the last store it may read from, and leaves the others for later.
 EventId Engine::add_load(Event event, const std::function<bool(std::uint64_t)>* enough) {
   const std::size_t location = event.location;
-  const std::size_t lowest = lowest_position(graph(), location, me().known, event.bytes);
+  const std::size_t lowest = lowest_position(graph(), location, view_of(event), event.bytes);
   const std::size_t stores = graph().location(location).stores.size();
   const std::size_t last = event.kind == EventKind::load ? graph().last_writer(location, stores, event.bytes) : stores;
   event.reads_from = graph().store_at(location, last);
   const Turn* const scripted = turn();
   const EventId id = graph().add(running_, event);
   possible_.clear();
-  for (std::size_t position = lowest; position <= last; ++position) {
+  if (event.question != 0) find_answers(id, lowest, last);
+  for (std::size_t position = lowest; position <= last && event.question == 0; ++position) {
     const EventId store = graph().store_at(location, position);
     // A thread that goes to sleep reads the last value there is; that it saw an older one before that is no other
     // execution, and only a sleeper of the last value may be woken.

@@ -78,7 +78,8 @@ constexpr std::size_t none = 99;
 
 class Enumeration {
  public:
-  Enumeration(const TinyProgram& program, MemoryModel model) : program_(program), model_(model) {}
+  Enumeration(const TinyProgram& program, MemoryModel model, bool answers)
+      : program_(program), model_(model), answers_(answers) {}
 
   std::set<TinyShape> run() {
     std::size_t exchanges = 0;
@@ -161,8 +162,14 @@ class Enumeration {
     nodes_.clear();
     std::size_t exchange = 0;
     for (std::size_t thread = 0; thread < program_.threads.size(); ++thread) {
-      for (const TinyOperation& operation : program_.threads[thread]) {
+      const auto& operations = program_.threads[thread];
+      for (const TinyOperation& operation : operations) {
         using Kind = TinyOperation::Kind;
+        for (const TinyOperation* asked = &operation; asked < operations.data() + operations.size(); ++asked) {
+          if (asked->kind == Kind::ask && asked - asked->back == &operation) {
+            add_node(thread, EventKind::load, asked->order, *asked);
+          }
+        }
         if (operation.kind == Kind::load) add_node(thread, EventKind::load, operation.order, operation);
         if (operation.kind == Kind::store) add_store(thread, operation);
         if (operation.kind == Kind::fence) add_node(thread, EventKind::fence, operation.order, operation);
@@ -420,7 +427,35 @@ class Enumeration {
     return carried * rf * tails;
   }
 
+  /// By operations: what its loads read, or what they answer; then the orders of stores.
+  TinyShape answers() const {
+    const auto name = [this](std::size_t number) {
+      const Node& node = nodes_[number];
+      if (node.initial) return std::uint64_t{EventId::nobody} << 16;
+      const auto place = node.operation - program_.threads[node.thread].data();
+      return std::uint64_t{node.thread} << 16 | static_cast<std::uint64_t>(place);
+    };
+    std::map<std::uint64_t, std::vector<std::uint64_t>> seen;
+    for (std::size_t number = 0; number < nodes_.size(); ++number) {
+      const Node& node = nodes_[number];
+      if (!reads(node.kind)) continue;
+      const bool asks = node.operation->kind == TinyOperation::Kind::ask;
+      const std::uint64_t answer = node.value == node.operation->expected ? 1 : 0;
+      seen[name(number)] = {static_cast<std::uint64_t>(node.kind), asks ? answer : name(reads_from_[number])};
+    }
+    TinyShape shape;
+    for (const auto& [load, what] : seen) {
+      shape.push_back(load);
+      shape.insert(shape.end(), what.begin(), what.end());
+    }
+    for (const auto& [location, stores] : locations_) {
+      for (std::size_t i = 1; i < stores.size(); ++i) shape.push_back(name(stores[i]));
+    }
+    return shape;
+  }
+
   TinyShape shape() const {
+    if (answers_) return answers();
     const auto name = [this](std::size_t number) {
       const Node& node = nodes_[number];
       if (node.initial) return std::uint64_t{EventId::nobody} << 16;
@@ -445,6 +480,7 @@ class Enumeration {
 
   const TinyProgram& program_;
   MemoryModel model_;
+  bool answers_;  ///< shapes are by operations
   std::vector<Node> nodes_;
   std::map<int, std::vector<std::size_t>> locations_;  ///< their stores in modification order, the initial one first
   std::vector<std::size_t> reads_from_;
@@ -489,6 +525,9 @@ std::ostream& operator<<(std::ostream& out, const TinyProgram& program) {
           out << "  " << name << ".cas(" << int{op.expected} << ", " << int{op.operand} << ", " << word(op.order)
               << ", " << word(op.failure);
           break;
+        case TinyOperation::Kind::ask:
+          out << "  " << name << ".ask(" << int{op.expected} << ", " << int{op.back} << " back, " << word(op.order);
+          break;
         case TinyOperation::Kind::store_either:
           out << "  " << name << ".store(" << int{op.operand} << " or " << op.operand + 1 << ", " << word(op.order);
           break;
@@ -504,7 +543,11 @@ std::ostream& operator<<(std::ostream& out, const TinyProgram& program) {
 }
 
 std::set<TinyShape> brute_force(const TinyProgram& program, MemoryModel model) {
-  return Enumeration(program, model).run();
+  return Enumeration(program, model, false).run();
+}
+
+std::set<TinyShape> brute_force_answers(const TinyProgram& program, MemoryModel model) {
+  return Enumeration(program, model, true).run();
 }
 
 }  // namespace ringside::explore

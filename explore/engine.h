@@ -122,6 +122,12 @@ class Engine {
   Event load(std::uintptr_t address, std::size_t size, Event asked, const std::function<bool(std::uint64_t)>* enough);
   void store(std::uintptr_t address, std::size_t size, std::uint64_t value, EventKind kind, Order order);
   void fence(Order order);
+  /// What the running thread knows, for a load that is made later and is of here.
+  View view() const { return {threads_[running_].known, threads_[running_].events}; }
+  /// Whether such loads can be made: hardware of sc and tso orders them with all that stands in between.
+  bool defers() const { return options_.model == MemoryModel::c11; }
+  /// The answer, by a load that is of the view's place.
+  bool ask(std::uintptr_t address, std::size_t size, Order order, const ValueTest& test, const View& view);
   std::uint64_t choose(std::uint64_t count);
   void plain(std::uintptr_t address, std::size_t size, bool write);
   [[noreturn]] void fail(FailureKind kind, std::string what);
@@ -209,6 +215,13 @@ class Engine {
   [[noreturn]] void widen(const Word& word, std::uintptr_t address, std::size_t size);
   Event load_at(const Place& place, const Event& asked, const std::function<bool(std::uint64_t)>* enough);
   bool may_read(EventId load, std::size_t position);
+  Clock view_of(const Event& load) const;
+  bool of_its_place(const Event& load, EventId id, EventId store);
+  void find_answers(EventId load, std::size_t lowest, std::size_t last);
+  bool answer(const Event& load, EventId store);
+  bool answered_before(EventId load, std::size_t lowest, std::size_t position);
+  bool answers_first(EventId load, EventId store, const std::function<bool(EventId)>& previous);
+  bool knows_fence(const View& view);
   void note_partial_write(const MixedWord& word, std::uintptr_t address, std::size_t size);
   [[noreturn]] void fail_partial(std::size_t writer, std::size_t other);
   void note_access(std::uintptr_t address, std::size_t size, bool atomic, bool write);

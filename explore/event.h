@@ -58,6 +58,7 @@ struct Event {
   std::uint16_t location = 0;  ///< its number in the graph; only where the kind accesses()
   std::uint32_t stamp = 0;     ///< when it was added: larger is later
   std::uint8_t bytes = 0xff;   ///< of the location, a bit each; all ones where all accesses have one width
+  std::uint16_t question = 0;  ///< a load that only answers one: its number in the graph, from 1
   std::uint64_t value = 0;     ///< read, written or chosen
   std::uint64_t expected = 0;
   EventId reads_from;    ///< loads

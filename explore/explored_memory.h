@@ -28,6 +28,17 @@ struct ExploredMemory {
   static T load_acquire(const T* place) {
     return static_cast<T>(atomic_load(place, sizeof(T), Order::acquire));
   }
+  /// The load is one of the place where it is made, but is bound when it is asked: what it answers is all there is to
+  /// it, and the search branches over answers (value_test.h).
+  using Position = DeferredLoad;
+  static Position load_position(const std::uint64_t* place) { return {place, sizeof(*place), Order::acquire}; }
+  static bool is_further(const Position& position, std::uint64_t next, std::uint64_t most) {
+    return position.test({.kind = ValueTest::Kind::further, .a = next, .b = most});
+  }
+  static bool points_at(const std::uint64_t* place, std::uint64_t mask, std::uint64_t wanted) {
+    return atomic_test(place, sizeof(*place), Order::acquire,
+                       {.kind = ValueTest::Kind::points_at, .a = wanted, .b = mask});
+  }
   template <class T>
   static void store_plain(T* place, T value) {
     plain_write(place, sizeof(T));

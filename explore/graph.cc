@@ -29,6 +29,7 @@ void Graph::clear() {
   locations_.clear();
   order_.clear();
   next_stamp_ = 1;
+  questions_.clear();
   sequential_ = {};
 }
 
@@ -92,6 +93,20 @@ Clock Graph::released_by(std::size_t location, EventId store, std::uint8_t bytes
   Clock clock;
   for_each_source(location, store, bytes, [&](EventId source) { clock.join(at(source).released); });
   return clock;
+}
+
+std::uint16_t Graph::find_question(const Question& question) {
+  const auto known = std::find(questions_.begin(), questions_.end(), question);
+  const auto number = static_cast<std::uint16_t>(known - questions_.begin() + 1);
+  if (known == questions_.end()) questions_.push_back(question);
+  return number;
+}
+
+Clock Graph::known_to(const Event& event) const {
+  if (event.question == 0) return event.happens_before;
+  Clock known = question(event).view.known;
+  if (acquires(event.order)) known.join(released_to(event));
+  return known;
 }
 
 std::size_t Graph::last_writer(std::size_t location, std::size_t position, std::uint8_t bytes) const {

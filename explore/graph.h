@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "explore/event.h"
+#include "explore/value_test.h"
 
 namespace ringside::explore {
 
@@ -28,6 +29,15 @@ struct Location {
   std::uint64_t initial = 0;     ///< their value before the first store
   std::vector<EventId> stores;   ///< in modification order, after the initial one
   std::vector<EventId> loads;    ///< in no particular order
+};
+
+/// What a load is made for.
+struct Question {
+  ValueTest test;
+  View view;             ///< the place that the load is of
+  bool decides = false;  ///< executions with the same answer are one
+
+  friend bool operator==(const Question&, const Question&) = default;
 };
 
 class Graph {
@@ -74,6 +84,11 @@ class Graph {
   std::size_t last_writer(std::size_t location, std::size_t position, std::uint8_t bytes) const;
   /// Whether no later store gives the load anything else.
   bool reads_last(const Event& load) const;
+  /// The number of the question, which is an old one if it was asked before.
+  std::uint16_t find_question(const Question& question);
+  const Question& question(const Event& load) const { return questions_[load.question - 1u]; }
+  /// What an event happens after, itself included: of a load of an earlier place only what that knew and it learnt.
+  Clock known_to(const Event& event) const;
   /// How many of the thread's events are sequentially consistent.
   std::size_t sequential(std::size_t thread) const { return sequential_[thread]; }
 
@@ -104,6 +119,7 @@ class Graph {
   std::vector<Location> locations_;
   std::vector<EventId> order_;
   std::uint32_t next_stamp_ = 1;
+  std::vector<Question> questions_;
   std::array<std::uint16_t, most_threads> sequential_{};
 };
 

@@ -186,7 +186,9 @@ class SequentialOrder {
 
   bool happens_before(std::size_t a, std::size_t b) const {
     const EventId id = events_.id(a);
-    return a != b && events_.event(b).happens_before[id.thread] > id.index;
+    const Event& later = events_.event(b);
+    const bool plain = later.question == 0;
+    return a != b && (plain ? later.happens_before : graph_.known_to(later))[id.thread] > id.index;
   }
 
   bool same_location(std::size_t a, std::size_t b) const {

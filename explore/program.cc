@@ -69,6 +69,26 @@ void unlock(std::uint32_t* word) {
   here(__builtin_return_address(0)).store(number(word), sizeof(*word), 0, EventKind::store, Order::release);
 }
 
+bool atomic_test(const void* address, std::size_t size, Order order, const ValueTest& test) {
+  Engine& engine = here(__builtin_return_address(0));
+  return engine.ask(number(address), size, order, test, engine.view());
+}
+
+DeferredLoad::DeferredLoad(const void* address, std::size_t size, Order order)
+    : address_(address), size_(size), order_(order), deferred_(Engine::current->defers()) {
+  if (deferred_) {
+    view_ = Engine::current->view();
+  } else {
+    value_ =
+        here(__builtin_return_address(0)).load(number(address), size, event_of(EventKind::load, order), nullptr).value;
+  }
+}
+
+bool DeferredLoad::test(const ValueTest& test) const {
+  if (!deferred_) return test.holds(value_);
+  return here(__builtin_return_address(0)).ask(number(address_), size_, order_, test, view_);
+}
+
 std::size_t spawn(std::function<void()> body) { return Engine::current->spawn(std::move(body)); }
 
 void join(std::size_t thread) { Engine::current->join(thread); }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "explore/event.h"
+#include "explore/value_test.h"
 
 namespace ringside::explore {
 
@@ -49,6 +50,29 @@ void atomic_fence(Order order);
 /// thread for which no such value ever comes is stuck.
 std::uint64_t await(const void* address, std::size_t size, Order order,
                     const std::function<bool(std::uint64_t)>& enough);
+/// Whether the test holds of the value, by a load of now.
+bool atomic_test(const void* address, std::size_t size, Order order, const ValueTest& test);
+
+/// A load whose value is not looked at before a test of it, which stands further on and knows more by then.
+class DeferredLoad {
+ public:
+  DeferredLoad() = default;
+  /// Is made here, as far as the memory model can tell. Until the test, the thread must not release anything, access
+  /// the address, or rely for a plain access on what the load acquires.
+  DeferredLoad(const void* address, std::size_t size, Order order);
+
+  /// Once.
+  bool test(const ValueTest& test) const;
+
+ private:
+  const void* address_ = nullptr;
+  std::size_t size_ = 0;
+  Order order_ = Order::relaxed;
+  bool deferred_ = false;
+  View view_;
+  std::uint64_t value_ = 0;  ///< where it could not be deferred
+};
+
 /// Any number from 0 to `count` - 1: the search takes each of them. Whether a timeout passes, whether a lock fails.
 /// `count` is 1 or more.
 std::uint64_t choose(std::uint64_t count);

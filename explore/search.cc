@@ -170,7 +170,9 @@ bool Engine::place_revisiting(const Alternative& alternative) {
   const Event& store = here.at(alternative.event);
   const Event& load = here.at(alternative.load);
   Clock before;
-  if (alternative.load.index > 0) {
+  if (load.question != 0) {
+    before = here.question(load).view.known;
+  } else if (alternative.load.index > 0) {
     before = here.at({alternative.load.thread, static_cast<std::uint16_t>(alternative.load.index - 1)}).happens_before;
   }
   possible_.clear();
@@ -180,6 +182,7 @@ bool Engine::place_revisiting(const Alternative& alternative) {
   for (const std::size_t position : places_) {
     if (position <= lowest) continue;
     here.place(alternative.event, position);
+    if (answered_before(alternative.load, lowest, position)) continue;
     if (may_read(alternative.load, position)) possible_.push_back(position);
   }
   if (possible_.empty()) return false;
@@ -234,6 +237,7 @@ void Engine::offer_revisits(EventId store) {
   for (const EventId load : here.location(event.location).loads) {
     if (load.index < event.causes[load.thread]) continue;
     const Event& reading = here.at(load);
+    if (!of_its_place(reading, load, store)) continue;
     // What reads no byte of it, and need not read the store right before its own either.
     if ((reading.bytes & event.bytes) == 0 && reading.kind == EventKind::load && !reading.compares) continue;
     const std::uint32_t load_stamp = here.at(load).stamp;
@@ -266,6 +270,7 @@ bool Engine::added_first(EventId id, EventId store) {
   const auto previous = [&](EventId other) {
     return here.at(other).stamp <= event.stamp || (other != store && other.index < cause.causes[other.thread]);
   };
+  if (event.question != 0) return answers_first(id, store, previous);
   const Location& location = here.location(event.location);
   EventId last = event.reads_from;
   if (writes(event.kind)) {

@@ -27,6 +27,8 @@ struct SearchOptions {
   std::uint64_t most_executions = UINT64_MAX;  ///< complete and blocked ones together
   std::size_t most_events = 1000;              ///< of one execution; more is taken for a loop without an end
   std::size_t stack_bytes = 256 * 1024;
+  /// Under c11: executions that differ only in which store answered a question (program.h) are one.
+  bool questions = true;
   /// Told each complete execution, on the searching thread.
   std::function<void(const Graph&)> observe = {};
   /// Told when the search begins anew, because the program turned out to access the same bytes atomically in several

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -36,6 +37,7 @@ TinyOperation draw_operation(std::mt19937& random) {
   op.expected = static_cast<std::uint8_t>(random() % 2);
   switch (op.kind) {
     case Kind::load:
+    case Kind::ask:
       op.order = draw_order(random, {Order::relaxed, Order::acquire, Order::seq_cst});
       break;
     case Kind::store:
@@ -70,6 +72,10 @@ TinyProgram draw_program(std::mt19937& random, bool mixed) {
   return program;
 }
 
+ValueTest equals(const TinyOperation& op) {
+  return {.kind = ValueTest::Kind::points_at, .a = op.expected, .b = 0xffff};
+}
+
 template <class T>
 void perform(const TinyOperation& op, Atomic<T>& variable) {
   switch (op.kind) {
@@ -84,6 +90,9 @@ void perform(const TinyOperation& op, Atomic<T>& variable) {
       break;
     case TinyOperation::Kind::compare_exchange:
       variable.compare_exchange(op.expected, op.operand, op.order, op.failure);
+      break;
+    case TinyOperation::Kind::ask:
+      static_cast<void>(atomic_test(&variable, sizeof(T), op.order, equals(op)));
       break;
     case TinyOperation::Kind::store_either:
       variable.store(static_cast<T>(op.operand + choose(2)), op.order);
@@ -183,6 +192,122 @@ void agrees_with_brute_force(MemoryModel model, bool mixed) {
     ASSERT_EQ(explored.visits, explored.shapes.size()) << "visited twice, program " << i << '\n' << program;
     ASSERT_EQ(explored.shapes, brute_force(program, model)) << "program " << i << '\n' << program;
   }
+}
+
+/// Half of the loads are only asked something, some of them further on than they stand: behind loads and updates of the
+/// other location that release nothing.
+TinyProgram draw_questions(std::mt19937& random) {
+  using Kind = TinyOperation::Kind;
+  TinyProgram program = draw_program(random, false);
+  for (auto& operations : program.threads) {
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      TinyOperation& op = operations[i];
+      if (op.kind != Kind::load || random() % 4 == 0) continue;
+      op.kind = Kind::ask;
+      if (op.order == Order::seq_cst) op.order = Order::acquire;
+      const std::size_t back = random() % 3;
+      while (op.back < back && op.back < i) {
+        const TinyOperation& passed = operations[i - 1u - op.back];
+        const bool may = (passed.kind == Kind::load || passed.kind == Kind::add) && passed.location != op.location &&
+                         (passed.order == Order::relaxed || passed.order == Order::acquire);
+        if (!may) break;
+        ++op.back;
+      }
+    }
+  }
+  return program;
+}
+
+/// Graph::shape() by operations, with answers instead of what was read for them.
+TinyShape answers_of(const TinyProgram& tiny, const Graph& graph) {
+  std::map<EventId, std::uint64_t> names{{EventId{}, std::uint64_t{EventId::nobody} << 16}};
+  std::vector<std::pair<EventId, const TinyOperation*>> loads;
+  for (std::size_t thread = 0; thread < tiny.threads.size(); ++thread) {
+    std::size_t index = 0;
+    for (std::size_t i = 0; i < tiny.threads[thread].size(); ++i) {
+      const TinyOperation& op = tiny.threads[thread][i];
+      const auto next = [&] { return EventId{static_cast<std::uint16_t>(thread), static_cast<std::uint16_t>(index)}; };
+      const bool chooses = op.kind == TinyOperation::Kind::store_either;
+      const std::size_t events = chooses || graph.at(next()).kind == EventKind::exclusive_load ? 2 : 1;
+      if (reads(graph.at(next()).kind)) loads.emplace_back(next(), &op);
+      for (std::size_t event = 0; event < events; ++event, ++index) names[next()] = std::uint64_t{thread} << 16 | i;
+    }
+  }
+  TinyShape shape;
+  for (const auto& [id, op] : loads) {
+    const Event& event = graph.at(id);
+    const bool asks = op->kind == TinyOperation::Kind::ask;
+    const std::uint64_t answer = event.value == op->expected ? 1 : 0;
+    shape.insert(shape.end(),
+                 {names[id], static_cast<std::uint64_t>(event.kind), asks ? answer : names[event.reads_from]});
+  }
+  std::map<std::uintptr_t, std::vector<EventId>> orders;
+  for (std::size_t number = 0; number < graph.location_count(); ++number) {
+    orders[graph.location(number).address] = graph.location(number).stores;
+  }
+  for (const auto& [address, stores] : orders) {
+    for (const EventId store : stores) shape.push_back(names[store]);
+  }
+  return shape;
+}
+
+/// Runs the program with its late questions, which need what their thread knew some operations before.
+class Asking {
+ public:
+  explicit Asking(const TinyProgram& tiny) {
+    program_.begin = [this] {
+      for (auto& variable : *variables_) variable.set(0);
+    };
+    for (const auto& operations : tiny.threads) program_.threads.emplace_back([this, &operations] { run(operations); });
+  }
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+
+  const Program& program() const { return program_; }
+
+ private:
+  void run(const std::vector<TinyOperation>& operations) {
+    std::vector<DeferredLoad> loads(operations.size());
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      for (std::size_t late = i; late < operations.size(); ++late) {
+        const TinyOperation& op = operations[late];
+        if (op.kind != TinyOperation::Kind::ask || op.back == 0 || late - op.back != i) continue;
+        loads[late] = DeferredLoad(&(*variables_)[op.location], 2, op.order);
+      }
+      if (operations[i].back != 0) {
+        static_cast<void>(loads[i].test(equals(operations[i])));
+      } else {
+        perform(operations[i], (*variables_)[operations[i].location]);
+      }
+    }
+  }
+
+  using Variables = std::array<Atomic<std::uint16_t>, 2>;
+  std::unique_ptr<Variables> variables_ = std::make_unique<Variables>();
+  Program program_;
+};
+
+TEST(Questions, EveryCombinationOfAnswersIsFound) {
+  const char* const asked = std::getenv("RINGSIDE_TINY_PROGRAMS");
+  const int programs = asked != nullptr ? std::atoi(asked) : 300;
+  std::mt19937 random(20261202);
+  std::uint64_t visits = 0;
+  std::uint64_t all = 0;
+  for (int i = 0; i < programs; ++i) {
+    const TinyProgram program = draw_questions(random);
+    const Asking asking(program);
+    std::set<TinyShape> shapes;
+    const SearchResult result = search(asking.program(), {.observe = [&](const Graph& graph) {
+                                         ++visits;
+                                         shapes.insert(answers_of(program, graph));
+                                       }});
+    ASSERT_FALSE(result.failure) << result.failure->what << '\n' << program;
+    ASSERT_EQ(shapes, brute_force_answers(program, MemoryModel::c11)) << "program " << i << '\n' << program;
+    all += brute_force(program, MemoryModel::c11).size();
+  }
+  EXPECT_LT(visits, all);
+  RecordProperty("visits", std::to_string(visits));
+  RecordProperty("executions", std::to_string(all));
 }
 
 TEST_P(Search, FindsExactlyTheExecutionsThereAreAndEachOnce) { agrees_with_brute_force(GetParam(), false); }

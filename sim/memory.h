@@ -52,6 +52,16 @@ struct PlainMemory {
   static T load_acquire(const T* place) {
     return __atomic_load_n(place, __ATOMIC_ACQUIRE);
   }
+  /// A position that the other side moves, loaded with acquire here and asked about further on; the questions are all
+  /// that is done with it, so that the explorer need not tell values with the same answers apart.
+  using Position = std::uint64_t;
+  static Position load_position(const std::uint64_t* place) { return load_acquire(place); }
+  /// next - position > most. Asked once, but by models that break a rule.
+  static bool is_further(Position position, std::uint64_t next, std::uint64_t most) { return next - position > most; }
+  /// Loads with acquire; whether the value is `wanted` in the bits of the mask.
+  static bool points_at(const std::uint64_t* place, std::uint64_t mask, std::uint64_t wanted) {
+    return (load_acquire(place) & mask) == wanted;
+  }
   template <class T>
   static void store_plain(T* place, T value) {
     *place = value;

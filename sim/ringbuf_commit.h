@@ -75,18 +75,17 @@ class RingbufCommit {
 
   StepResult read_consumer() {
     // (P11) 1.6.4: acquire; after (P10) by its full barrier.
-    const std::uint64_t consumer = Memory::load_acquire(ring_->consumer_pos);
-    wants_wakeup_ = wakes(consumer);
+    // 1.6.5: the comparison is modulo the ring, so that a position wrong by laps matches too.
+    const std::uint64_t mask = Memory::breaks(Rule::ringbuf_wakeup_modulo) ? ~std::uint64_t{0} : ring_->mask();
+    wants_wakeup_ = wakes(Memory::points_at(ring_->consumer_pos, mask, position_ & mask));
     phase_ = Phase::done;
     return StepResult::done;
   }
 
-  // 1.6.5: FORCE wins over NO; the comparison is modulo the ring, so that a position wrong by laps matches too.
-  bool wakes(std::uint64_t consumer) const {
+  // 1.6.5: FORCE wins over NO.
+  bool wakes(bool caught_up) const {
     const bool forced = (flags_ & ring::flag_force_wakeup) != 0;
     const bool silenced = (flags_ & ring::flag_no_wakeup) != 0;
-    const std::uint64_t compared = Memory::breaks(Rule::ringbuf_wakeup_modulo) ? ~std::uint64_t{0} : ring_->mask();
-    const bool caught_up = (consumer & compared) == (position_ & compared);
     if (Memory::breaks(Rule::ringbuf_discard_wakes) && fate_ == Fate::discard) return false;
     if (Memory::breaks(Rule::ringbuf_force_wins) && silenced) return false;
     if (Memory::breaks(Rule::ringbuf_submit_flags) && (flags_ & ~known_flags) != 0) return false;

@@ -112,7 +112,7 @@ class RingbufReserve {
     // 1.5.3: before the lock, and never read again.
     // (P1) acquire, pairs with the consumer's release of consumer_pos (C4): what we store into the freed space comes
     // after what the consumer read there.
-    consumer_ = Memory::load_acquire(ring_->consumer_pos);
+    consumer_ = Memory::load_position(ring_->consumer_pos);
     return go(Phase::lock);
   }
 
@@ -225,18 +225,17 @@ class RingbufReserve {
   bool counts_consumer() const { return !ring_->overwrite || Memory::breaks(Rule::ringbuf_overwrite_consumer); }
   bool counts_pending() const { return ring_->rules.has_pending_pos && !Memory::breaks(Rule::ringbuf_pending_limits); }
   bool consumer_is_full() const {
-    const std::uint64_t used = next_producer_ - consumer_;
     const std::uint64_t most = ring_->mask() - (Memory::breaks(Rule::ringbuf_full_compare) ? 1 : 0);
-    return used > most && !fills_the_ring(used);
+    if (!Memory::is_further(consumer_, next_producer_, most)) return false;
+    // Used is the whole ring, or more.
+    return !may_fill_the_ring() || Memory::is_further(consumer_, next_producer_, ring_->size);
   }
   bool pending_is_full() const {
     const std::uint64_t used = next_producer_ - pending_;
-    return used > ring_->mask() && !fills_the_ring(used);
+    return used > ring_->mask() && !(may_fill_the_ring() && used == ring_->size);
   }
   // One record that takes the whole ring, which only a model that breaks the rule admits.
-  bool fills_the_ring(std::uint64_t used) const {
-    return Memory::breaks(Rule::ringbuf_largest_span) && used == ring_->size && span_ == ring_->size;
-  }
+  bool may_fill_the_ring() const { return Memory::breaks(Rule::ringbuf_largest_span) && span_ == ring_->size; }
 
   // Where a reservation goes that has read the positions.
   Phase after_the_test() {
@@ -264,7 +263,7 @@ class RingbufReserve {
 
   RingbufState* ring_;
   std::uint64_t size_;
-  std::uint64_t consumer_ = 0;
+  typename Memory::Position consumer_{};
   std::uint64_t pending_ = 0;
   std::uint64_t producer_ = 0;
   std::uint64_t next_producer_ = 0;
