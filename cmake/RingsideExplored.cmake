@@ -38,7 +38,6 @@ function(ringside_add_explored name)
   if(arg_KERNEL_MACROS)
     target_include_directories(${objects} BEFORE PRIVATE ${ringside_explored_shim_dir}/kernel)
   endif()
-  target_include_directories(${objects} BEFORE PRIVATE ${ringside_explored_shim_dir}/standard)
   target_include_directories(${objects} PRIVATE ${arg_INCLUDE_DIRECTORIES} ${ringside_explored_include_dir})
   target_compile_definitions(${objects} PRIVATE ${arg_DEFINITIONS}
     # The standard library's templates are compiled with the sources, and so are seen.
@@ -49,8 +48,8 @@ function(ringside_add_explored name)
     # What compilers know of these functions they expand without a trace.
     -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset -fno-builtin-memcmp -fno-builtin-strlen
     -fno-builtin-strcmp
-    $<$<C_COMPILER_ID:GNU>:--param=tsan-distinguish-volatile=1>
-    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<C_COMPILER_ID:GNU>>:-fno-gnu-unique;-Wno-tsan>
+    "$<$<C_COMPILER_ID:GNU>:--param=tsan-distinguish-volatile=1;-Wno-tsan>"
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<C_COMPILER_ID:GNU>>:-fno-gnu-unique>
     "$<$<C_COMPILER_ID:Clang>:SHELL:-mllvm -tsan-distinguish-volatile=1;-fno-addrsig>")
 
   set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}.explored.o)
