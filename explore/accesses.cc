@@ -266,18 +266,22 @@ std::uint64_t Engine::choose(std::uint64_t count) {
 void Engine::add_choice(Event event) {
   const Turn* const scripted = turn();
   const EventId id = graph().add(running_, event);
+  if (chooser_ != nullptr) {
+    graph().at(id).value = event.expected == 1 ? 0 : chooser_->number(event.expected, true);
+    return;
+  }
   if (scripted != nullptr) {
     expect_the_turn(scripted->passed < event.expected);
     graph().at(id).value = scripted->passed;
     return;
   }
   for (std::uint64_t other = event.expected - 1; other > 0; --other) {
-    alternatives().push_back({.kind = Alternative::Kind::choose,
-                              .stamp = graph().at(id).stamp,
-                              .event = id,
-                              .store = {},
-                              .load = {},
-                              .position = static_cast<std::size_t>(other)});
+    remember({.kind = Alternative::Kind::choose,
+              .stamp = graph().at(id).stamp,
+              .event = id,
+              .store = {},
+              .load = {},
+              .position = static_cast<std::size_t>(other)});
   }
 }
 
@@ -285,7 +289,11 @@ Event Engine::load(std::uintptr_t address, std::size_t size, Event asked,
                    const std::function<bool(std::uint64_t)>* enough) {
   take_turn();
   const std::uintptr_t named = std::exchange(address, canonical(address));
-  const Event event = load_at(place_of(address, size), asked, enough);
+  const Place place = place_of(address, size);
+  if (enough != nullptr && chooser_ != nullptr) {
+    sleep_until(place, *enough, asked.kind == EventKind::exclusive_load);
+  }
+  const Event event = load_at(place, asked, enough);
   if (recording_) record_event(last_event(), named, size);
   me().site = nullptr;
   note_access(address, size, true, false);
@@ -295,6 +303,35 @@ Event Engine::load(std::uintptr_t address, std::size_t size, Event asked,
     leave();
   }
   return event;
+}
+
+/// On a walk: others are chosen until there is a store that the load may go on with; if none ever comes, the load reads
+/// the last one and waits for ever.
+void Engine::sleep_until(const Place& place, const std::function<bool(std::uint64_t)>& enough, bool updates) {
+  while (true) {
+    const std::size_t stores = graph().location(place.location).stores.size();
+    const std::size_t last = updates ? stores : graph().last_writer(place.location, stores, place.bytes);
+    std::size_t position = updates ? last : lowest_position(graph(), place.location, me().known, place.bytes);
+    for (; position <= last; ++position) {
+      const EventId store = graph().store_at(place.location, position);
+      if (enough(graph().value_of(place.location, store, place.bytes))) return;
+    }
+    me().status = ThreadState::Status::asleep;
+    me().location = place.location;
+    me().stores = stores;
+    granted_.reset();
+    const auto next = next_thread();
+    if (next) switch_to(*next);
+    me().status = ThreadState::Status::ready;
+    granted_.reset();
+    if (!next) return;
+  }
+}
+
+/// On a walk: keeps one of the possible choices, of which the last is the one that would come by itself.
+void Engine::choose_one() {
+  const std::size_t passed = possible_.size() == 1 ? 0 : chooser_->number(possible_.size(), false);
+  possible_ = {possible_[possible_.size() - 1 - passed]};
 }
 
 /// The load at its place, and what the thread learns by it.
@@ -361,6 +398,11 @@ EventId Engine::add_load(Event event, const std::function<bool(std::uint64_t)>* 
     impossible_ = true;
     leave();
   }
+  if (chooser_ != nullptr) {
+    // An update of what is not the last would need a place between two stores.
+    if (exclusive(graph().at(id).kind)) possible_ = {possible_.back()};
+    choose_one();
+  }
   if (scripted != nullptr) {
     const std::size_t wanted = stores - std::min<std::size_t>(stores, scripted->passed);
     const bool can =
@@ -369,12 +411,12 @@ EventId Engine::add_load(Event event, const std::function<bool(std::uint64_t)>* 
     possible_ = {wanted};
   }
   for (std::size_t i = 0; i + 1 < possible_.size(); ++i) {
-    alternatives().push_back({.kind = Alternative::Kind::read_from,
-                              .stamp = graph().at(id).stamp,
-                              .event = id,
-                              .store = graph().store_at(location, possible_[i]),
-                              .load = {},
-                              .position = 0});
+    remember({.kind = Alternative::Kind::read_from,
+              .stamp = graph().at(id).stamp,
+              .event = id,
+              .store = graph().store_at(location, possible_[i]),
+              .load = {},
+              .position = 0});
   }
   graph().set_reads_from(id, graph().store_at(location, possible_.back()));
   return id;
@@ -424,7 +466,7 @@ void Engine::store(std::uintptr_t address, std::size_t size, std::uint64_t value
 void Engine::add_store(const Event& event) {
   const Turn* const scripted = turn();
   const EventId id = graph().add(running_, event, graph().location(event.location).stores.size() + 1);
-  if (scripted == nullptr) offer_revisits(id);
+  if (scripted == nullptr && chooser_ == nullptr) offer_revisits(id);
   find_places(id);
   possible_.clear();
   for (const std::size_t position : places_) {
@@ -435,6 +477,7 @@ void Engine::add_store(const Event& event) {
     impossible_ = true;
     leave();
   }
+  if (chooser_ != nullptr) choose_one();
   if (scripted != nullptr) {
     const std::size_t stores = graph().location(event.location).stores.size();
     const std::size_t wanted = stores - std::min<std::size_t>(stores, scripted->passed);

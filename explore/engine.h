@@ -36,6 +36,8 @@ struct Alternative {
   EventId store;
   EventId load;
   std::size_t position = 0;
+  std::uint32_t level = 0;  ///< how many alternatives lead to it, itself included
+  std::uint64_t path = 0;   ///< which ones: the same in every search of the program
 };
 
 /// A graph and what remains to be visited of it. A revisit begins another one.
@@ -50,12 +52,15 @@ struct ThreadState {
     unborn,  ///< nobody has created it yet
     ready,
     joining,  ///< waits for the end of `joined`
+    asleep,   ///< on a walk: until `location` has more stores than `stores`
     stuck,
     ended,
   };
 
   Status status = Status::unborn;
   std::size_t joined = 0;
+  std::uint16_t location = 0;
+  std::size_t stores = 0;
   std::size_t round = 1;     ///< of a stuck thread: how many events it would repeat for ever
   bool timed = false;        ///< its wait would end by a timeout
   std::size_t children = 0;  ///< that it created in this run, so far
@@ -108,6 +113,8 @@ class Engine {
   SearchResult run();
   /// The one execution of the schedule.
   SearchResult run(const Schedule& schedule);
+  /// Executions as the chooser decides them.
+  SearchResult run(Chooser& chooser);
 
   /// The one at work on this thread.
   static thread_local Engine* current;
@@ -172,6 +179,10 @@ class Engine {
     return given ? &script_->turns[graph().size()] : nullptr;
   }
   void expect_the_turn(bool possible);
+  void cut_by(Bound bound);
+  std::optional<std::size_t> choose_thread();
+  void sleep_until(const Place& place, const std::function<bool(std::uint64_t)>& enough, bool updates);
+  void choose_one();
   void expect_the_sum();
 
   void record(StepKind kind, std::uintptr_t address, std::size_t size, Order order, std::uint64_t value);
@@ -190,6 +201,8 @@ class Engine {
   bool place_revisiting(const Alternative& alternative);
   void leave_places(EventId store, std::uint32_t stamp);
   Branch& push_branch();
+  void remember(Alternative alternative);
+  bool mine(std::uint32_t level, std::uint64_t path) const;
   void begin_anew();
 
   bool can_go_on(std::size_t thread) const;
@@ -237,6 +250,11 @@ class Engine {
   SearchResult result_;
   std::deque<Child> children_;  ///< threads beyond the program's, in the order in which the search met them
 
+  // Of the alternative that is being followed.
+  std::uint32_t level_ = 0;
+  std::uint64_t path_ = 0;
+  std::uint64_t offered_ = 0;  ///< alternatives that were left for later on its way
+
   // Of the execution under way.
   std::vector<ThreadState> threads_;
   std::size_t to_replay_ = 0;  ///< events of the graph when it began
@@ -253,6 +271,8 @@ class Engine {
 
   // Of an execution that is done by a schedule, or told.
   const Schedule* script_ = nullptr;
+  Chooser* chooser_ = nullptr;
+  std::optional<std::size_t> granted_;  ///< the thread that was chosen, until its next event
   bool recording_ = false;
   bool telling_ = false;  ///< what was seen before
   std::vector<Step> steps_;

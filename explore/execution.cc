@@ -16,6 +16,7 @@ void Engine::execute() {
   to_replay_ = graph().size();
   replayed_ = 0;
   impossible_ = false;
+  granted_.reset();
   written_.clear();
   races_.clear();
   words_.clear();
@@ -49,15 +50,34 @@ void Engine::outside(const std::function<void()>& part) {
 std::optional<std::size_t> Engine::next_thread() {
   if (replaying()) return graph().order()[replayed_].thread;
   if (const Turn* const scripted = turn()) return scripted->thread;
+  if (chooser_ != nullptr) return choose_thread();
   for (std::size_t thread = 0; thread < threads_.size(); ++thread) {
     if (can_go_on(thread)) return thread;
   }
   return std::nullopt;
 }
 
+/// Chosen once for each event: who is chosen keeps its turn until it has come to it.
+std::optional<std::size_t> Engine::choose_thread() {
+  if (granted_ && can_go_on(*granted_)) return granted_;
+  granted_.reset();
+  std::vector<std::size_t> ready;
+  const bool running = inside_ && can_go_on(running_);
+  if (running) ready.push_back(running_);
+  for (std::size_t thread = 0; thread < threads_.size(); ++thread) {
+    if (can_go_on(thread) && !(running && thread == running_)) ready.push_back(thread);
+  }
+  if (ready.empty()) return std::nullopt;
+  granted_ = ready[ready.size() == 1 ? 0 : chooser_->thread(ready, running)];
+  return granted_;
+}
+
 bool Engine::can_go_on(std::size_t thread) const {
   using Status = ThreadState::Status;
   const ThreadState& state = threads_[thread];
+  if (state.status == Status::asleep) {
+    return branches_[depth_ - 1]->graph.location(state.location).stores.size() > state.stores;
+  }
   return state.status == Status::ready ||
          (state.status == Status::joining && threads_[state.joined].status == Status::ended);
 }
@@ -73,7 +93,10 @@ void Engine::take_turn() {
   while (true) {
     const auto next = next_thread();
     assert(next);
-    if (*next == mine) return;
+    if (*next == mine) {
+      granted_.reset();
+      return;
+    }
     if (*next >= threads_.size() || !can_go_on(*next)) {
       fail(FailureKind::nondeterministic, fmt::format("thread {} does not go on where it did before", *next));
     }

@@ -14,6 +14,7 @@ namespace ringside::explore {
 thread_local Engine* Engine::current = nullptr;
 
 Engine::Engine(const Program& program, const SearchOptions& options) : program_(program), options_(options) {
+  assert(options.shard < options.shards);
   assert(!program.threads.empty() && program.threads.size() <= most_threads);
   for (std::size_t thread = 0; thread < program.threads.size(); ++thread) {
     fibers_.push_back(std::make_unique<Fiber>(options.stack_bytes));
@@ -44,6 +45,8 @@ void Engine::begin_anew() {
   depth_ = 0;
   push_branch();
   result_ = {};
+  level_ = 0;
+  path_ = offered_ = 0;
   if (options_.anew) options_.anew();
 }
 
@@ -57,18 +60,32 @@ Branch& Engine::push_branch() {
   return branch;
 }
 
+/// Leaves the alternative for later.
+void Engine::remember(Alternative alternative) {
+  alternative.level = level_ + 1;
+  alternative.path = (path_ ^ ++offered_) * 0x9e3779b97f4a7c15u;
+  alternative.path ^= alternative.path >> 32;
+  alternatives().push_back(alternative);
+}
+
+/// Whether what lies at the end of that path is this search's to count. Beyond shard_levels it is followed by nobody
+/// else.
+bool Engine::mine(std::uint32_t level, std::uint64_t path) const {
+  return level > options_.shard_levels || path % options_.shards == options_.shard;
+}
+
 bool Engine::over() {
   if (result_.failure) return true;
   if (result_.complete + result_.blocked < options_.most_executions) return false;
   // Whether anything is left is known only by looking.
-  result_.cut = result_.cut || next_graph();
+  if (next_graph()) cut_by(Bound::executions);
   return true;
 }
 /// Whether nothing that has been stored ends the wait of a thread that is stuck or joins another.
 bool Engine::waits_for_ever(std::size_t thread) {
   const ThreadState& state = threads_[thread];
   if (state.timed) return false;
-  if (state.status == ThreadState::Status::joining) return true;
+  if (state.status == ThreadState::Status::joining || state.status == ThreadState::Status::asleep) return true;
   for (std::size_t index = state.events - state.round; index < state.events; ++index) {
     const Event& event = graph().at({static_cast<std::uint16_t>(thread), static_cast<std::uint16_t>(index)});
     if (!reads(event.kind)) continue;
@@ -81,7 +98,8 @@ void Engine::count() {
   if (result_.failure || impossible_) return;
   const auto waits = [this](std::size_t thread) {
     return threads_[thread].status == ThreadState::Status::stuck ||
-           threads_[thread].status == ThreadState::Status::joining;
+           threads_[thread].status == ThreadState::Status::joining ||
+           threads_[thread].status == ThreadState::Status::asleep;
   };
   std::size_t stuck = 0;
   bool for_ever = true;
@@ -90,13 +108,14 @@ void Engine::count() {
     ++stuck;
     for_ever = for_ever && waits_for_ever(thread);
   }
+  const bool owned = recording_ || mine(level_, path_);
   if (stuck == 0) {
-    ++result_.complete;
-    if (options_.observe && !telling_) options_.observe(graph());
+    if (owned) ++result_.complete;
+    if (owned && options_.observe && !telling_) options_.observe(graph());
     outside(program_.end);
     return;
   }
-  ++result_.blocked;
+  if (owned) ++result_.blocked;
   if (!for_ever) return;
   // All that could run has run, and what they wait for is not there.
   std::string who;
@@ -118,6 +137,10 @@ bool Engine::next_graph() {
     }
     const Alternative alternative = branch.alternatives.back();
     branch.alternatives.pop_back();
+    if (alternative.level == options_.shard_levels && !mine(alternative.level, alternative.path)) continue;
+    level_ = alternative.level;
+    path_ = alternative.path;
+    offered_ = 0;
     branch.graph.cut_back(alternative.stamp);
     if (apply(alternative)) return true;
   }
@@ -193,12 +216,12 @@ bool Engine::place_revisiting(const Alternative& alternative) {
 /// Puts the store to the last of the possible places and leaves the others for later.
 void Engine::leave_places(EventId store, std::uint32_t stamp) {
   for (std::size_t i = 0; i + 1 < possible_.size(); ++i) {
-    alternatives().push_back({.kind = Alternative::Kind::place,
-                              .stamp = stamp,
-                              .event = store,
-                              .store = {},
-                              .load = {},
-                              .position = possible_[i]});
+    remember({.kind = Alternative::Kind::place,
+              .stamp = stamp,
+              .event = store,
+              .store = {},
+              .load = {},
+              .position = possible_[i]});
   }
   graph().place(store, possible_.back());
 }
@@ -249,12 +272,12 @@ void Engine::offer_revisits(EventId store) {
       if (thrown_away) first = added_first(other, store);
     }
     if (!first) continue;
-    alternatives().push_back({.kind = Alternative::Kind::revisit,
-                              .stamp = event.stamp,
-                              .event = store,
-                              .store = {},
-                              .load = load,
-                              .position = 0});
+    remember({.kind = Alternative::Kind::revisit,
+              .stamp = event.stamp,
+              .event = store,
+              .store = {},
+              .load = load,
+              .position = 0});
   }
 }
 
@@ -287,6 +310,23 @@ bool Engine::added_first(EventId id, EventId store) {
   return true;
 }
 
+void Engine::cut_by(Bound bound) {
+  result_.cut = true;
+  result_.bounds.push_back(bound);
+}
+
+std::string_view name_of(Bound bound) {
+  switch (bound) {
+    case Bound::executions:
+      return "executions";
+    case Bound::cost:
+      return "cost";
+    case Bound::chance:
+      return "chance";
+  }
+  return "?";
+}
+
 std::string_view name_of(FailureKind kind) {
   switch (kind) {
     case FailureKind::failed:
@@ -311,6 +351,8 @@ std::string_view name_of(FailureKind kind) {
       return "crash";
     case FailureKind::stack_overflow:
       return "stack_overflow";
+    case FailureKind::crashed:
+      return "crashed";
     case FailureKind::not_instrumented:
       return "not_instrumented";
   }

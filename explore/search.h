@@ -19,6 +19,7 @@
 #include "explore/memory_model.h"
 #include "explore/program.h"
 #include "explore/step.h"
+#include "explore/walks.h"
 
 namespace ringside::explore {
 
@@ -29,6 +30,12 @@ struct SearchOptions {
   std::size_t stack_bytes = 256 * 1024;
   /// Under c11: executions that differ only in which store answered a question (program.h) are one.
   bool questions = true;
+  /// Of `shards` searches, each with another `shard` from 0 on, every execution belongs to exactly one, which counts
+  /// and observes it; few are run by several of them. What fails may be found by more than one.
+  std::size_t shard = 0;
+  std::size_t shards = 1;
+  /// How many alternatives lead to what is dealt out as one: less is run by all, and more is dealt out more evenly.
+  std::uint32_t shard_levels = 12;
   /// Told each complete execution, on the searching thread.
   std::function<void(const Graph&)> observe = {};
   /// Told when the search begins anew, because the program turned out to access the same bytes atomically in several
@@ -48,6 +55,7 @@ enum class FailureKind : std::uint8_t {
   out_of_memory,     ///< one execution allocated more than it may
   crash,             ///< a thread did what the processor or the kernel forbids
   stack_overflow,    ///< a thread ran over the end of its stack
+  crashed,           ///< a process that searched ended without a word
   not_instrumented,  ///< nothing that the program did was seen
 };
 
@@ -64,10 +72,20 @@ struct Failure {
   std::string schedule = {};              ///< repeats it: replay()
 };
 
+/// What kept a search from seeing everything.
+enum class Bound : std::uint8_t {
+  executions,  ///< most_executions
+  cost,        ///< of walk(bounded_walk()): something costs more
+  chance,      ///< a walk draws its executions, and never knows that it has them all
+};
+
+std::string_view name_of(Bound bound);
+
 struct SearchResult {
   std::uint64_t complete = 0;  ///< executions in which every thread ended
   std::uint64_t blocked = 0;   ///< that ended with a thread asleep which another execution wakes
-  bool cut = false;            ///< most_executions ended the search: what was found is not all
+  bool cut = false;            ///< a bound ended the search: what was found is not all
+  std::vector<Bound> bounds;   ///< which
   /// Words that are accessed atomically in several widths. The stores of each are taken to have one order, which agrees
   /// with program order and reads-from. What only that forbids is not explored: a load of the whole that sees one
   /// thread's later store of a part without its earlier one of another part.
@@ -78,6 +96,10 @@ struct SearchResult {
 /// Explores until all is seen or something fails. Everything happens on the calling thread; several searches may run on
 /// threads of their own as long as their programs share nothing.
 SearchResult search(const Program& program, const SearchOptions& options = {});
+
+/// Executions as the chooser decides them, until one fails, until it has no more, or most_executions. What a thread
+/// waits for by await() or lock() it sleeps for: it goes on when there is such a value.
+SearchResult walk(const Program& program, Chooser& chooser, const SearchOptions& options);
 
 /// The one execution that the schedule of a failure describes, with `most_events` and `model` as they were. Its failure
 /// has steps; none, if it goes well. A text that cannot be read and a program that does something else by now are

@@ -105,6 +105,37 @@ void Engine::expect_the_sum() {
                             .graph = graph()};
 }
 
+SearchResult Engine::run(Chooser& chooser) {
+  Engine* const outer = std::exchange(current, this);
+  chooser_ = &chooser;
+  bool left = chooser.begin();
+  while (left && !result_.failure && result_.complete + result_.blocked < options_.most_executions) {
+    depth_ = 0;
+    push_branch();
+    execute();
+    if (std::exchange(anew_, false)) {
+      result_ = {};
+      chooser.begin_anew();
+      if (options_.anew) options_.anew();
+    } else {
+      count();
+    }
+    left = chooser.begin();
+  }
+  chooser_ = nullptr;
+  current = outer;
+  if (result_.failure && result_.failure->kind != FailureKind::nondeterministic) tell();
+  if (!result_.failure && left) cut_by(Bound::executions);
+  if (!result_.failure && chooser.draws()) cut_by(Bound::chance);
+  if (!result_.failure && chooser.bound_cut()) cut_by(Bound::cost);
+  result_.mixed_words = mixed_.size();
+  return std::move(result_);
+}
+
+SearchResult walk(const Program& program, Chooser& chooser, const SearchOptions& options) {
+  return Engine(program, options).run(chooser);
+}
+
 SearchResult Engine::run(const Schedule& schedule) {
   Engine* const outer = std::exchange(current, this);
   script_ = &schedule;
