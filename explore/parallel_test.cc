@@ -27,6 +27,7 @@ Program busy() {
       one.fetch_add(1, Order::relaxed);
       other.load(Order::relaxed);
       other.store(1, Order::relaxed);
+      one.load(Order::relaxed);
     };
   };
   return {.begin = [] { memory = Memory{}; },
@@ -82,7 +83,7 @@ TEST(Processes, TellAFailureStepByStep) {
   const SearchResult result = search_in_processes(program, {}, 2);
   ASSERT_TRUE(result.failure);
   EXPECT_EQ(result.failure->what, "two and one");
-  EXPECT_EQ(result.failure->steps.size(), 12u);  // 3 threads of an update, which is two steps, a load and a store
+  EXPECT_EQ(result.failure->steps.size(), 15u);  // 3 threads of an update, which is two steps, two loads and a store
 }
 
 TEST(Processes, OneThatDiesIsAFailure) {
