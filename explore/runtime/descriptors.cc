@@ -12,10 +12,10 @@ namespace ringside::explore::runtime {
 namespace {
 
 /// A descriptor's word in a step of the running thread; outside of executions, as it is.
-std::uint64_t load_word(Engine* engine, const std::uint64_t* word) {
+std::uint64_t load_word(Engine* engine, const std::uint64_t* word, Order order) {
   if (engine == nullptr) return *word;
   const auto place = reinterpret_cast<std::uintptr_t>(word);
-  return engine->load(place, sizeof *word, event_of(EventKind::load, Order::seq_cst), nullptr).value;
+  return engine->load(place, sizeof *word, event_of(EventKind::load, order), nullptr).value;
 }
 
 }  // namespace
@@ -60,15 +60,15 @@ Descriptors& descriptors() {
   return mine;
 }
 
-std::uint64_t update_word(Engine* engine, std::uint64_t* word,
+std::uint64_t update_word(Engine* engine, std::uint64_t* word, Order order,
                           const std::function<std::optional<std::uint64_t>(std::uint64_t)>& change) {
-  if (engine != nullptr) return await_update(*engine, word, sizeof *word, Order::seq_cst, nullptr, change);
+  if (engine != nullptr) return await_update(*engine, word, sizeof *word, order, nullptr, change);
   const std::uint64_t before = *word;
   *word = change(before).value_or(before);
   return before;
 }
 
-std::uint32_t readiness_of(Engine* engine, Descriptor& descriptor) {
+std::uint32_t readiness_of(Engine* engine, Descriptor& descriptor, Order order) {
   switch (descriptor.kind) {
     case Descriptor::Kind::none:
       return 0;
@@ -78,23 +78,23 @@ std::uint32_t readiness_of(Engine* engine, Descriptor& descriptor) {
       if (engine != nullptr) engine->fence(Order::seq_cst);
       return descriptor.poll ? descriptor.poll() : 0;
     case Descriptor::Kind::event:
-      return EPOLLOUT | (load_word(engine, &descriptor.state) > 0 ? std::uint32_t{EPOLLIN} : 0);
+      return EPOLLOUT | (load_word(engine, &descriptor.state, order) > 0 ? std::uint32_t{EPOLLIN} : 0);
     case Descriptor::Kind::timer:
     case Descriptor::Kind::epoll:
-      return load_word(engine, &descriptor.state) > 0 ? std::uint32_t{EPOLLIN} : 0;
+      return load_word(engine, &descriptor.state, order) > 0 ? std::uint32_t{EPOLLIN} : 0;
   }
   return 0;
 }
 
 // Who watches stores that before it looks whether the descriptor is ready; who makes it ready does so before it looks
-// who watches. All of it is sequentially consistent, so one of the two sees the other.
+// who watches. These four are sequentially consistent, so one of the two sees the other.
 void tell_watchers(Engine* engine, Descriptor& descriptor) {
-  const std::uint64_t watchers = load_word(engine, &descriptor.watchers);
+  const std::uint64_t watchers = load_word(engine, &descriptor.watchers, Order::seq_cst);
   const std::uint64_t bit = descriptors().bit_of(descriptor);
   for (std::size_t slot = 0; slot < most_descriptors; ++slot) {
     if ((watchers >> slot & 1) == 0) continue;
     Descriptor& epoll = descriptors().at(slot);
-    update_word(engine, &epoll.state, [bit](std::uint64_t told) { return std::optional{told | bit}; });
+    update_word(engine, &epoll.state, Order::acq_rel, [bit](std::uint64_t told) { return std::optional{told | bit}; });
     if (epoll.kind == Descriptor::Kind::epoll) tell_watchers(engine, epoll);
   }
 }
@@ -104,7 +104,7 @@ void expire(Engine& engine, Descriptor& timer) {
   thread.clock_ns = std::max(thread.clock_ns, timer.expiry_ns);
   timer.armed = timer.interval_ns != 0;
   timer.expiry_ns += timer.interval_ns;
-  update_word(&engine, &timer.state, [](std::uint64_t times) { return std::optional{times + 1}; });
+  update_word(&engine, &timer.state, Order::seq_cst, [](std::uint64_t times) { return std::optional{times + 1}; });
   tell_watchers(&engine, timer);
 }
 

@@ -67,14 +67,14 @@ class Descriptors {
 /// Of the calling thread's explorations.
 Descriptors& descriptors();
 
-/// Which of EPOLLIN, EPOLLOUT and so on hold of it now: a step.
-std::uint32_t readiness_of(Engine* engine, Descriptor& descriptor);
+/// Which of EPOLLIN, EPOLLOUT and so on hold of it now: a step. `order` is seq_cst for who has just begun to watch it.
+std::uint32_t readiness_of(Engine* engine, Descriptor& descriptor, Order order = Order::acquire);
 
 /// Tells all epolls that watch it: it may have become ready.
 void tell_watchers(Engine* engine, Descriptor& descriptor);
 
 /// Reads and changes a descriptor's word in one step; outside of executions plainly. What was read.
-std::uint64_t update_word(Engine* engine, std::uint64_t* word,
+std::uint64_t update_word(Engine* engine, std::uint64_t* word, Order order,
                           const std::function<std::optional<std::uint64_t>(std::uint64_t)>& change);
 
 /// Lets an armed timer expire; the running thread's time is then at least that.

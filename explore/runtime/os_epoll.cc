@@ -21,22 +21,25 @@ namespace {
 constexpr std::uint32_t always_told = EPOLLERR | EPOLLHUP;
 
 void put_on_list(Engine* engine, Descriptor& epoll, std::uint64_t bits) {
-  update_word(engine, &epoll.state, [bits](std::uint64_t told) { return std::optional{told | bits}; });
+  update_word(engine, &epoll.state, Order::acq_rel, [bits](std::uint64_t told) { return std::optional{told | bits}; });
 }
 
 void watch(Engine* engine, Descriptor& epoll, Descriptor& watched, const EpollItem& item) {
   const std::uint64_t bit = descriptors().bit_of(epoll);
-  update_word(engine, &watched.watchers, [bit](std::uint64_t watchers) { return std::optional{watchers | bit}; });
-  if ((readiness_of(engine, watched) & (item.events | always_told)) != 0) {
+  update_word(engine, &watched.watchers, Order::seq_cst,
+              [bit](std::uint64_t watchers) { return std::optional{watchers | bit}; });
+  if ((readiness_of(engine, watched, Order::seq_cst) & (item.events | always_told)) != 0) {
     put_on_list(engine, epoll, descriptors().bit_of(watched));
   }
 }
 
 void stop_watching(Engine* engine, Descriptor& epoll, Descriptor& watched) {
   const std::uint64_t bit = descriptors().bit_of(epoll);
-  update_word(engine, &watched.watchers, [bit](std::uint64_t watchers) { return std::optional{watchers & ~bit}; });
+  update_word(engine, &watched.watchers, Order::seq_cst,
+              [bit](std::uint64_t watchers) { return std::optional{watchers & ~bit}; });
   const std::uint64_t listed = descriptors().bit_of(watched);
-  update_word(engine, &epoll.state, [listed](std::uint64_t told) { return std::optional{told & ~listed}; });
+  update_word(engine, &epoll.state, Order::acq_rel,
+              [listed](std::uint64_t told) { return std::optional{told & ~listed}; });
 }
 
 int control(Engine* engine, int epoll_number, int operation, int number, const epoll_event* event) {
@@ -63,7 +66,7 @@ std::uint64_t take_list(Engine& engine, Descriptor& epoll, bool waits, bool time
   static const std::function<bool(std::uint64_t)> some = [](std::uint64_t told) { return told != 0; };
   std::uint64_t taken = 0;
   wait_timed(engine, timed, [&] {
-    taken = await_update(engine, &epoll.state, sizeof epoll.state, Order::seq_cst, waits ? &some : nullptr,
+    taken = await_update(engine, &epoll.state, sizeof epoll.state, Order::acq_rel, waits ? &some : nullptr,
                          [](std::uint64_t told) { return told == 0 ? std::nullopt : std::optional<std::uint64_t>{0}; });
   });
   return taken;

@@ -43,7 +43,7 @@ std::uint64_t take_count(Engine& engine, Descriptor& descriptor) {
   static const std::function<bool(std::uint64_t)> some = [](std::uint64_t count) { return count > 0; };
   const bool one = descriptor.counts_down;
   const std::uint64_t count =
-      await_update(engine, &descriptor.state, sizeof descriptor.state, Order::seq_cst,
+      await_update(engine, &descriptor.state, sizeof descriptor.state, Order::acq_rel,
                    descriptor.blocking ? &some : nullptr, [one](std::uint64_t value) -> std::optional<std::uint64_t> {
                      if (value == 0) return std::nullopt;
                      return one ? value - 1 : 0;
@@ -74,7 +74,8 @@ ssize_t write(Engine* engine, Descriptor& descriptor, const void* buffer, std::s
   std::memcpy(&more, buffer, sizeof more);
   // What would not fit is for a writer to wait for: nobody counts that far.
   if (more >= UINT32_MAX) return os_refuse("write of more than 2^32 to an eventfd");
-  update_word(engine, &descriptor.state, [more](std::uint64_t count) { return std::optional{count + more}; });
+  update_word(engine, &descriptor.state, Order::seq_cst,
+              [more](std::uint64_t count) { return std::optional{count + more}; });
   tell_watchers(engine, descriptor);
   return sizeof more;
 }
@@ -92,7 +93,7 @@ int set_timer(Engine* engine, int number, int flags, const itimerspec& time) {
   timer->armed = after != 0;
   timer->interval_ns = nanoseconds_of(time.it_interval);
   timer->expiry_ns = (flags & TFD_TIMER_ABSTIME) != 0 ? now : now + after;
-  update_word(engine, &timer->state, [](std::uint64_t) { return std::optional<std::uint64_t>{0}; });
+  update_word(engine, &timer->state, Order::acq_rel, [](std::uint64_t) { return std::optional<std::uint64_t>{0}; });
   return 0;
 }
 

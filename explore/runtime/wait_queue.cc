@@ -49,14 +49,14 @@ void WaitQueue::enroll() {
     sleepers.released &= static_cast<std::uint8_t>(~me);
     return std::optional(pack(sleepers));
   };
-  await_update(engine_, word_, sizeof *word_, Order::seq_cst, nullptr, change);
+  await_update(engine_, word_, sizeof *word_, Order::acq_rel, nullptr, change);
 }
 
 void WaitQueue::sleep(bool timed) {
   const std::uint8_t me = bit_of(engine_);
   const std::function<bool(std::uint64_t)> woken = [me](std::uint64_t word) { return is_woken(unpack(word), me); };
   wait_timed(engine_, timed, [&] {
-    await_update(engine_, word_, sizeof *word_, Order::seq_cst, &woken,
+    await_update(engine_, word_, sizeof *word_, Order::acq_rel, &woken,
                  [me](std::uint64_t word) { return without(unpack(word), me); });
   });
 }
@@ -70,7 +70,7 @@ bool WaitQueue::leave() {
     sleepers.eligible &= static_cast<std::uint8_t>(~me);
     return std::optional(pack(sleepers));
   };
-  return is_woken(unpack(await_update(engine_, word_, sizeof *word_, Order::seq_cst, nullptr, change)), me);
+  return is_woken(unpack(await_update(engine_, word_, sizeof *word_, Order::acq_rel, nullptr, change)), me);
 }
 
 void WaitQueue::wake(std::uint32_t count) {
@@ -89,7 +89,7 @@ void WaitQueue::wake(std::uint32_t count) {
     }
     return pack(sleepers);
   };
-  await_update(engine_, word_, sizeof *word_, Order::seq_cst, nullptr, change);
+  await_update(engine_, word_, sizeof *word_, Order::acq_rel, nullptr, change);
 }
 
 bool timeout_passes(Engine& engine) {
