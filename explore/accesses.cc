@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "explore/engine.h"
+#include "explore/fault.h"
 
 namespace ringside::explore {
 namespace {
@@ -191,7 +192,7 @@ void Engine::widen(const Word& word, std::uintptr_t address, std::size_t size) {
 void Engine::fence(Order order) {
   take_turn();
   ThreadState& thread = me();
-  if (acquires(order)) thread.known.join(thread.seen);
+  if (acquires(order) && !planted(Fault::fences_do_not_acquire)) thread.known.join(thread.seen);
   const Event asked = event_of(EventKind::fence, order);
   if (replaying()) {
     replay_event(asked, 0);
@@ -209,7 +210,7 @@ void Engine::fence(Order order) {
   }
   thread.causes.set(running_, thread.events);
   thread.known.set(running_, thread.events);
-  if (releases(order)) thread.fenced = thread.known;
+  if (releases(order) && !planted(Fault::fences_do_not_release)) thread.fenced = thread.known;
   thread.site = nullptr;
 }
 
@@ -370,7 +371,10 @@ bool Engine::may_read(EventId id, std::size_t position) {
     // Whoever wrote one byte may know of a later store of another, which the load then knows of, too.
     Clock known = graph().known_to(load);
     known.set(id.thread, std::min<std::size_t>(known[id.thread], id.index));
-    if (position < lowest_position(graph(), load.location, known, load.bytes)) return false;
+    if (position < lowest_position(graph(), load.location, known, load.bytes) &&
+        !planted(Fault::parts_know_too_little)) {
+      return false;
+    }
   }
   return consistent(graph(), options_.model);
 }
@@ -378,9 +382,10 @@ bool Engine::may_read(EventId id, std::size_t position) {
 /// Adds the load with the last store it may read from, and leaves the others for later.
 EventId Engine::add_load(Event event, const std::function<bool(std::uint64_t)>* enough) {
   const std::size_t location = event.location;
-  const std::size_t lowest = lowest_position(graph(), location, view_of(event), event.bytes);
+  std::size_t lowest = lowest_position(graph(), location, view_of(event), event.bytes);
   const std::size_t stores = graph().location(location).stores.size();
   const std::size_t last = event.kind == EventKind::load ? graph().last_writer(location, stores, event.bytes) : stores;
+  if (planted(Fault::oldest_not_read) && lowest < last) ++lowest;
   event.reads_from = graph().store_at(location, last);
   const Turn* const scripted = turn();
   const EventId id = graph().add(running_, event);
@@ -448,7 +453,7 @@ void Engine::store(std::uintptr_t address, std::size_t size, std::uint64_t value
     event.bytes = place.bytes;
     event.value = value;
     event.released = releases(event.order) ? event.happens_before : thread.fenced;
-    if (kind == EventKind::exclusive_store) {
+    if (kind == EventKind::exclusive_store && !planted(Fault::updates_end_a_release)) {
       const EventId load{id.thread, static_cast<std::uint16_t>(id.index - 1)};
       event.released.join(graph().released_to(graph().at(load)));
     }

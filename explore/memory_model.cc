@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "explore/fault.h"
+
 namespace ringside::explore {
 namespace {
 
@@ -80,7 +82,7 @@ void add_store_orders(const Graph& graph, const Numbering& events, Edges& edges)
     }
     for (const EventId load : location.loads) {
       const Event& event = graph.at(load);
-      if (event.link) continue;
+      if (event.link || planted(Fault::reads_from_an_old_memory)) continue;
       for (std::size_t next = graph.position(number, event.reads_from); next < location.stores.size(); ++next) {
         if ((graph.at(location.stores[next]).bytes & event.bytes) == 0) continue;
         edges.add(events.number(load), events.number(location.stores[next]));
@@ -121,7 +123,7 @@ Tso tso_kind(const Event& event) {
     case EventKind::load:
       return Tso::load;
     case EventKind::store:
-      return event.order == Order::seq_cst ? Tso::fence : Tso::store;
+      return event.order == Order::seq_cst && !planted(Fault::sequential_store_is_plain) ? Tso::fence : Tso::store;
     case EventKind::exclusive_load:
       return event.link ? Tso::load : Tso::fence;  // a link orders nothing
     case EventKind::exclusive_store:
@@ -295,6 +297,7 @@ std::size_t lowest_position(const Graph& graph, std::size_t location, const Cloc
   std::size_t lowest = here.stores.size();
   while (lowest > 0 && !is_known(here.stores[lowest - 1])) --lowest;
   for (const EventId load : here.loads) {
+    if (planted(Fault::reads_not_coherent)) break;
     const Event& event = graph.at(load);
     if (!is_known(load) || event.link || (!but.initial() && event.reads_from == but)) continue;
     const auto common = static_cast<std::uint8_t>(event.bytes & bytes);
@@ -321,7 +324,7 @@ bool consistent(const Graph& graph, MemoryModel model) {
     case MemoryModel::tso:
       return total_store_order(graph);
     case MemoryModel::c11:
-      return at_most_one_sequential(graph) || SequentialOrder(graph).exists();
+      return at_most_one_sequential(graph) || planted(Fault::sequence_not_agreed) || SequentialOrder(graph).exists();
   }
   return true;
 }

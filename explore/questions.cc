@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "explore/engine.h"
+#include "explore/fault.h"
 
 namespace ringside::explore {
 
@@ -41,7 +42,7 @@ bool within(Clock part, const Clock& whole) {
 
 /// Whether whoever reads the one store, instead of the other, learns nothing more and depends on nothing more.
 bool teaches_no_more(const Graph& graph, const Event& load, EventId one, EventId other) {
-  if (one.initial() || one == other) return true;
+  if (one.initial() || one == other || planted(Fault::answers_are_alike)) return true;
   if (other.initial() || !within(graph.at(one).causes, graph.at(other).causes)) return false;
   return within(graph.released_by(load.location, one, load.bytes), graph.released_by(load.location, other, load.bytes));
 }

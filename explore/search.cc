@@ -8,6 +8,7 @@
 #include <cassert>
 
 #include "explore/engine.h"
+#include "explore/fault.h"
 
 namespace ringside::explore {
 
@@ -236,7 +237,8 @@ void Engine::find_places(EventId id) {
   here.take_out(id);
   const std::vector<EventId>& others = here.location(event.location).stores;
   const auto splits = [&](std::size_t position) {
-    return position <= others.size() && here.at(others[position - 1]).kind == EventKind::exclusive_store;
+    return position <= others.size() && here.at(others[position - 1]).kind == EventKind::exclusive_store &&
+           !planted(Fault::updates_are_split);
   };
   if (event.kind == EventKind::exclusive_store) {
     const EventId load{id.thread, static_cast<std::uint16_t>(id.index - 1)};
@@ -255,6 +257,7 @@ void Engine::find_places(EventId id) {
 
 /// Earlier loads of the location that the store does not depend on might have read it, had it come first.
 void Engine::offer_revisits(EventId store) {
+  if (planted(Fault::no_revisits)) return;
   Graph& here = graph();
   const Event& event = here.at(store);
   for (const EventId load : here.location(event.location).loads) {
@@ -288,8 +291,8 @@ bool Engine::added_first(EventId id, EventId store) {
   Graph& here = graph();
   const Event& event = here.at(id);
   const Event& cause = here.at(store);
-  if (event.kind == EventKind::fence) return true;
-  if (event.kind == EventKind::choice) return event.value == 0;
+  if (event.kind == EventKind::fence || planted(Fault::revisits_by_all)) return true;
+  if (event.kind == EventKind::choice) return event.value == 0 || planted(Fault::revisits_by_any_choice);
   const auto previous = [&](EventId other) {
     return here.at(other).stamp <= event.stamp || (other != store && other.index < cause.causes[other.thread]);
   };

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Faults that can be planted in the search, to see that the comparison with brute force finds them (fault_test.cc). The
+// search itself is built without: there every planted() is the constant false.
+#pragma once
+
+#include <cstdint>
+
+namespace ringside::explore {
+
+enum class Fault : std::uint8_t {
+  none,
+  no_revisits,             ///< no load reads a store that was added after it
+  revisits_by_all,         ///< whatever is thrown away, the load is read again
+  revisits_by_any_choice,  ///< so with what was chosen
+  updates_are_split,       ///< a store may come between the halves of an update
+  oldest_not_read,         ///< a load never reads the oldest store that it may
+  reads_not_coherent,      ///< a thread that read a store may read an older one
+  fences_do_not_release,
+  fences_do_not_acquire,
+  updates_end_a_release,  ///< no release sequence
+  sequence_not_agreed,    ///< threads need not agree on an order of sequentially consistent events
+  sequential_store_is_plain,
+  reads_from_an_old_memory,  ///< a load need not come before the store that overwrites what it read
+  parts_know_too_little,     ///< whoever wrote one byte does not know of later stores of others
+  answers_are_alike,         ///< whatever answers the same stands for the others, whatever it teaches
+};
+
+inline constexpr Fault last_fault = Fault::answers_are_alike;
+
+#ifdef RINGSIDE_PLANTED_FAULTS
+inline thread_local Fault planted_fault = Fault::none;
+inline bool planted(Fault fault) { return fault == planted_fault; }
+#else
+constexpr bool planted(Fault) { return false; }
+#endif
+
+}  // namespace ringside::explore
