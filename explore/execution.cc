@@ -186,6 +186,7 @@ void Engine::spin(std::size_t events) {
 void Engine::fail(FailureKind kind, std::string what) {
   if (!result_.failure) result_.failure = Failure{.kind = kind, .what = std::move(what), .graph = graph()};
   if (!inside_) throw Stopped{};
+  std::string().swap(what);  // nobody returns to this frame
   inside_ = false;
   main_.switch_from(*fibers_[running_]);
   std::abort();

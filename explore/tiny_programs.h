@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <initializer_list>
 #include <map>
@@ -230,7 +231,9 @@ class Asking {
 
  private:
   void run(const std::vector<TinyOperation>& operations) {
-    std::vector<DeferredLoad> loads(operations.size());
+    // On the stack: an execution that is given up destroys nothing.
+    std::array<DeferredLoad, 16> loads;
+    assert(operations.size() <= loads.size());
     for (std::size_t i = 0; i < operations.size(); ++i) {
       for (std::size_t late = i; late < operations.size(); ++late) {
         const TinyOperation& op = operations[late];

@@ -10,6 +10,7 @@
 
 #include <cstdarg>
 #include <cstring>
+#include <utility>
 
 #include "explore/runtime/descriptors.h"
 #include "explore/runtime/os_result.h"
@@ -27,8 +28,8 @@ int os_error(Engine* engine, int error) {
   return -1;
 }
 
-int os_refuse(const std::string& what) {
-  if (Engine::current != nullptr) refuse(*Engine::current, what);
+int os_refuse(std::string what) {
+  if (Engine::current != nullptr) refuse(*Engine::current, std::move(what));
   errno = ENOSYS;
   return -1;
 }

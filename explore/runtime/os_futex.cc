@@ -141,7 +141,7 @@ long ringside_explored_syscall(long number, ...) {
                   fmt::format("system call {}, which is not modelled: make it in begin, or leave it out", number));
 }
 
-// What std::future waits by: (the base's own words, address, value, whether there is a timeout, its seconds, its
+// What std::future waits by, a member function: (this, address, value, whether there is a timeout, its seconds, its
 // nanoseconds since 1970). False: it passed.
 bool ringside_explored_wait_for_future(void*, std::uint32_t* address, std::uint32_t value, bool timed, long, long) asm(
     "ringside_explored__ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilE"
@@ -152,7 +152,8 @@ bool ringside_explored_wait_for_future(void*, std::uint32_t* address, std::uint3
   const std::uint64_t timeout_ns = 0;
   return runtime::wait(*engine, address, value, timed ? &timeout_ns : nullptr) != ETIMEDOUT;
 }
-void ringside_explored__ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj(void*, std::uint32_t* address) {
+// A static one, which its name does not tell.
+void ringside_explored__ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj(std::uint32_t* address) {
   if (auto* const engine = runtime::enter(__builtin_return_address(0))) runtime::wake(*engine, address, UINT32_MAX);
 }
 }

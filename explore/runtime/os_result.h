@@ -13,6 +13,6 @@ namespace ringside::explore::runtime {
 int os_error(Engine* engine, int error);
 
 /// Ends the exploration, as refuse(), also where no thread of the program runs; outside of explorations -1 and ENOSYS.
-int os_refuse(const std::string& what);
+int os_refuse(std::string what);
 
 }  // namespace ringside::explore::runtime

@@ -55,8 +55,8 @@ bool join(Engine& engine, pthread_t handle) {
   return true;
 }
 
-[[noreturn]] void end_program(const std::string& how) {
-  if (Engine::current != nullptr) Engine::current->fail(FailureKind::failed, how);
+[[noreturn]] void end_program(std::string how) {
+  if (Engine::current != nullptr) Engine::current->fail(FailureKind::failed, std::move(how));
   std::fprintf(stderr, "ringside: outside of an exploration: %s\n", how.c_str());
   std::abort();
 }

@@ -185,7 +185,8 @@ void run(const std::function<void()>& body) {
     what = "no std::exception";
   }
   Engine& engine = *Engine::current;
-  engine.fail(FailureKind::failed, fmt::format("an exception left thread {}: {}", engine.running(), what));
+  what = fmt::format("an exception left thread {}: {}", engine.running(), what);
+  engine.fail(FailureKind::failed, std::move(what));
 }
 
 std::uint64_t await_update(Engine& engine, void* address, std::size_t size, Order order,
