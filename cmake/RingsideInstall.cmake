@@ -2,6 +2,7 @@
 #
 # What `cmake --install` puts where, and the package that `find_package(ringside)` finds:
 #   bin/ringside                      the command
+#   bin/explored/                     the explored programs that ship, where the command looks for them
 #   include/ringside/ring/*.h         the public headers; the include path is include/ringside, so that
 #                                     #include "ring/consumer.h" reads the same inside and outside this tree
 #   lib/libringside_ring.a            ringside::ring, the C++ library (record, judge, ledgers)
@@ -30,6 +31,9 @@ install(DIRECTORY scenarios DESTINATION ${CMAKE_INSTALL_DATADIR}/ringside FILES_
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(TARGET ringside)
   install(TARGETS ringside RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+if(TARGET missed_wakeups)
+  install(TARGETS bpf_rings missed_wakeups perf_rings RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}/explored)
 endif()
 
 configure_package_config_file(cmake/ringsideConfig.cmake.in ${PROJECT_BINARY_DIR}/ringsideConfig.cmake

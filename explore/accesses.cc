@@ -290,6 +290,7 @@ Event Engine::load(std::uintptr_t address, std::size_t size, Event asked,
                    const std::function<bool(std::uint64_t)>* enough) {
   take_turn();
   const std::uintptr_t named = std::exchange(address, canonical(address));
+  asked.awaits = enough != nullptr;
   const Place place = place_of(address, size);
   if (enough != nullptr && chooser_ != nullptr) {
     sleep_until(place, *enough, asked.kind == EventKind::exclusive_load);

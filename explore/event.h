@@ -52,6 +52,7 @@ struct Event {
   EventKind kind = EventKind::load;
   Order order = Order::relaxed;
   bool link = false;      ///< a store of a part of a word, which first reads the store before it; see Location
+  bool awaits = false;    ///< a load that only ends with a value that its thread waits for
   bool compares = false;  ///< a compare-exchange's load: exclusive only where it reads `expected`
   Order if_unequal = Order::relaxed;  ///< its order elsewhere
   Order if_equal = Order::relaxed;

@@ -33,6 +33,9 @@ int open_source(std::function<std::uint32_t()> poll);
 /// Tells every epoll and poll that waits for it to ask again. A sequentially consistent step or more.
 void wake_source(int descriptor);
 
+/// The program as search(), replay() and minimise() must be given it; it must outlive what is returned.
+Program prepared(const Program& program);
+
 /// Puts a program under a name that `ringside explore` and explore/explored_main.cc find. For static objects.
 class Registered {
  public:

@@ -22,6 +22,13 @@ struct Alias {
   const void* same_as = nullptr;
 };
 
+/// Memory by the name that reports give it; of two that hold an address the smaller one counts.
+struct Name {
+  const void* begin = nullptr;
+  std::size_t size_bytes = 0;
+  std::string name = {};
+};
+
 /// Must do the same again whenever its loads return the same: no clock, no chance, no address that changes.
 struct Program {
   /// Puts the memory into its first state; before each execution.
@@ -31,6 +38,9 @@ struct Program {
   /// What holds at the end of an execution that no thread is stuck in; it may fail() and use plain C++ alone.
   std::function<void()> end;
   std::vector<Alias> aliases = {};
+  /// For reports; threads and memory without a name have a number there, static variables their own name.
+  std::vector<Name> names = {};
+  std::vector<std::string> thread_names = {};
 };
 
 // Within a thread of a program that is being explored. An `access` of `size` bytes (1, 2, 4, 8) at an address that is a

@@ -45,12 +45,10 @@ bool take(std::string_view& text, char mark) {
   return true;
 }
 
-}  // namespace
-
-std::uint32_t sum_of(const Graph& graph, std::size_t count) {
+std::uint32_t sum_over(const Graph& graph, const std::vector<EventId>& order, std::size_t count) {
   std::uint32_t sum = 2166136261u;  // FNV-1a
   const auto add = [&sum](std::size_t part) { sum = (sum ^ static_cast<std::uint32_t>(part)) * 16777619u; };
-  for (const EventId id : graph.order()) {
+  for (const EventId id : order) {
     if (count-- == 0) break;
     const Event& event = graph.at(id);
     add(id.thread);
@@ -64,10 +62,16 @@ std::uint32_t sum_of(const Graph& graph, std::size_t count) {
   return sum;
 }
 
-Schedule schedule_of(const Graph& graph) {
+}  // namespace
+
+std::uint32_t sum_of(const Graph& graph, std::size_t count) { return sum_over(graph, graph.order(), count); }
+
+Schedule schedule_of(const Graph& graph) { return schedule_of(graph, graph.order()); }
+
+Schedule schedule_of(const Graph& graph, const std::vector<EventId>& order) {
   Schedule schedule;
   Made made(graph.location_count());
-  for (const EventId id : graph.order()) {
+  for (const EventId id : order) {
     const Event& event = graph.at(id);
     Turn turn{.thread = static_cast<std::uint8_t>(id.thread), .passed = passed_by(graph, id, made)};
     if (accesses(event.kind) && event.bytes != 0xff) {
@@ -76,7 +80,7 @@ Schedule schedule_of(const Graph& graph) {
     }
     schedule.turns.push_back(turn);
   }
-  schedule.sum = sum_of(graph, graph.size());
+  schedule.sum = sum_over(graph, order, order.size());
   return schedule;
 }
 

@@ -38,6 +38,8 @@ struct Schedule {
 
 /// That leads to the graph.
 Schedule schedule_of(const Graph& graph);
+/// The same graph, its events done in another order that agrees with program order and reads-from.
+Schedule schedule_of(const Graph& graph, const std::vector<EventId>& order);
 /// Over kinds, orders and widths of the graph's first `count` events.
 std::uint32_t sum_of(const Graph& graph, std::size_t count);
 

@@ -76,7 +76,11 @@ bool Engine::mine(std::uint32_t level, std::uint64_t path) const {
 }
 
 bool Engine::over() {
-  if (result_.failure) return true;
+  if (result_.failure) {
+    const bool final = result_.failure->kind == FailureKind::nondeterministic || !options_.another;
+    if (final || !options_.another(*result_.failure)) return true;
+    result_.failure.reset();
+  }
   if (result_.complete + result_.blocked < options_.most_executions) return false;
   // Whether anything is left is known only by looking.
   if (next_graph()) cut_by(Bound::executions);

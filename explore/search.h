@@ -23,6 +23,8 @@
 
 namespace ringside::explore {
 
+struct Failure;
+
 struct SearchOptions {
   MemoryModel model = MemoryModel::c11;
   std::uint64_t most_executions = UINT64_MAX;  ///< complete and blocked ones together
@@ -38,6 +40,9 @@ struct SearchOptions {
   std::uint32_t shard_levels = 12;
   /// Told each complete execution, on the searching thread.
   std::function<void(const Graph&)> observe = {};
+  /// Told each failure, without its steps; whether to go on for others. What an execution would have led to, had it not
+  /// failed within, is not visited then. Without it the first failure ends the search.
+  std::function<bool(const Failure&)> another = {};
   /// Told when the search begins anew, because the program turned out to access the same bytes atomically in several
   /// widths: what was observed, counted and done at the end of executions so far is void.
   std::function<void()> anew = {};

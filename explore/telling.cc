@@ -63,6 +63,7 @@ void Engine::record_event(EventId id, std::uintptr_t address, std::size_t size) 
     return StepKind::load;
   };
   record(kind(), address, size, event.order, event.value);
+  steps_.back().event = id;
   step_of_[id.thread].resize(id.index + 1u);
   step_of_[id.thread][id.index] = steps_.size() - 1;
   if (!reads(event.kind)) return;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include "explore/runtime/crash.h"
@@ -20,17 +21,23 @@ std::map<std::string, Program>& programs() {
 
 }  // namespace
 
-SearchResult explore(const Program& program, const SearchOptions& options) {
+Program prepared(const Program& program) {
   Program wrapped = program;
-  wrapped.begin = [&program] {
+  // As long as the program lives: a crash of one of its threads is its failure.
+  const auto handler = std::make_shared<runtime::CrashHandler>();
+  wrapped.begin = [&program, handler] {
     runtime::reset();
     if (program.begin) program.begin();
   };
   for (std::function<void()>& thread : wrapped.threads) thread = [body = std::move(thread)] { runtime::run(body); };
+  return wrapped;
+}
+
+SearchResult explore(const Program& program, const SearchOptions& options) {
+  const Program wrapped = prepared(program);
   runtime::world.hooks = 0;
   runtime::world.seen_any = false;
   runtime::world.stacks_shared = runtime::world.timeouts_refused = false;
-  const runtime::CrashHandler handler;
   SearchResult result = search(wrapped, options);
   result.cut = result.cut || runtime::world.timeouts_refused;
   if (!result.failure && !runtime::world.seen_any && runtime::world.hooks == 0) {

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The programs that ship: the verdict of each, and how many executions it has when every one was seen.
+
+usage: programs_test.py FOLDER
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import unittest
+
+# By file and program: the defect, or the number of complete executions.
+EXPECTED = {
+    "missed_wakeups": {
+        "a1_fence_edge": 9,
+        "a1_release_edge": "deadlock",
+        "a1_release_level": 18,
+        "a2_seq_cst_store_edge": "deadlock",
+    },
+    "bpf_rings": {
+        "bpf_1x1": 2,
+        "bpf_1x2": 20,
+        "bpf_1x3": 240,
+        "bpf_2x1": 112,
+        "bpf_3x1": 13488,
+        "bpf_full": 12,
+        "bpf_wrap": 20,
+        "c1_reopened_at_position": 1,
+        "c1_reopened_at_zero": "failed",
+        "d1_header_acquired": 20,
+        "d1_header_relaxed": "data_race",
+    },
+    "perf_rings": {
+        "d2_data_head_acquired": 12,
+        "d2_data_head_relaxed": "data_race",
+        "f2_backwards_until_behind": 15,
+        "f2_backwards_until_equal": "failed",
+        "f2_forwards_until_equal": 19,
+    },
+}
+
+
+def explore(path, *arguments):
+    """Exit status and reports, by program."""
+    command = [path, "--format", "json", "--quiet", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode, {program["name"]: program for program in json.loads(done.stdout)["programs"]}
+
+
+class Programs(unittest.TestCase):
+    folder = pathlib.Path()
+
+    def test_each_program_has_its_verdict(self):
+        for file, expected in EXPECTED.items():
+            _, reports = explore(self.folder / file)
+            self.assertEqual(set(reports), set(expected), file)
+            for name, wanted in expected.items():
+                report = reports[name]
+                found = report["failure"]["defect"] if report["failure"] else report["complete"]
+                with self.subTest(program=name):
+                    self.assertEqual(found, wanted, report["failure"])
+                    self.assertEqual(report["verdict"], "failed" if isinstance(wanted, str) else "proved")
+
+    def test_the_simplest_missed_wake_up_is_short(self):
+        _, reports = explore(self.folder / "missed_wakeups", "a1_release_edge")
+        failure = reports["a1_release_edge"]["failure"]
+        self.assertLessEqual(len(failure["steps"]), 21)
+        self.assertLessEqual(failure["interruptions"] + failure["stale"], 2)
+        story = " ".join(failure["story"])
+        for part in ("although producer had already stored", "sleeps for ever", "However", "a full fence"):
+            self.assertIn(part, story)
+
+    def test_under_sc_no_wake_up_is_missed(self):
+        for name in ("a1_release_edge", "a2_seq_cst_store_edge"):
+            status, reports = explore(self.folder / "missed_wakeups", name, "--memory", "sc")
+            self.assertEqual((status, reports[name]["verdict"]), (0, "proved"))
+
+    def test_on_x86_a_seq_cst_store_is_a_fence_and_a_release_store_is_none(self):
+        for name, verdict in (("a1_release_edge", "failed"), ("a2_seq_cst_store_edge", "proved")):
+            _, reports = explore(self.folder / "missed_wakeups", name, "--memory", "tso")
+            self.assertEqual(reports[name]["verdict"], verdict)
+
+    def test_every_step_of_explored_code_has_its_line(self):
+        _, reports = explore(self.folder / "missed_wakeups", "a1_release_edge")
+        for step in reports["a1_release_edge"]["failure"]["steps"]:
+            self.assertRegex(step["source"], r"^(explore/programs|sim)/[a-z_]+\.(cc|h):[0-9]+$")
+
+    def test_parts_and_processes_are_the_whole(self):
+        path = self.folder / "bpf_rings"
+        parts = [explore(path, "bpf_1x3", "--shard", f"{part}/3")[1]["bpf_1x3"]["complete"] for part in (1, 2, 3)]
+        self.assertEqual(sum(parts), EXPECTED["bpf_rings"]["bpf_1x3"])
+        self.assertEqual(explore(path, "bpf_1x3", "--jobs", "2")[1]["bpf_1x3"]["complete"], sum(parts))
+
+    def test_walks_find_the_missed_wake_up_too(self):
+        for way in (("--search", "random"), ("--search", "pct"), ("--preemptions", "2")):
+            _, reports = explore(self.folder / "missed_wakeups", "a1_release_edge", *way)
+            self.assertEqual(reports["a1_release_edge"]["verdict"], "failed", way)
+
+
+if __name__ == "__main__":
+    Programs.folder = pathlib.Path(sys.argv.pop())
+    unittest.main()

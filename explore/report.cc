@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explore/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+namespace ringside::explore {
+namespace {
+
+/// Names for the memory of one report.
+class Memory {
+ public:
+  Memory(const Program& program, const Places& places) : program_(program), places_(places) {}
+
+  std::string name_of(std::uintptr_t address, std::size_t size) {
+    if (const Name* const named = smallest(address)) {
+      return part(named->name, address - begin_of(*named), named->size_bytes, size);
+    }
+    const std::uintptr_t canonical = first_address(address);
+    if (const Name* const named = smallest(canonical)) {
+      return part(named->name, canonical - begin_of(*named), named->size_bytes, size);
+    }
+    if (const auto symbol = places_.variable(address)) {
+      return part(symbol->name, symbol->offset, symbol->size_bytes, size);
+    }
+    const auto [place, added] = numbers_.emplace(canonical, numbers_.size() + 1);
+    return fmt::format("unnamed {}", place->second);
+  }
+
+ private:
+  static std::uintptr_t begin_of(const Name& name) { return reinterpret_cast<std::uintptr_t>(name.begin); }
+
+  const Name* smallest(std::uintptr_t address) const {
+    const Name* best = nullptr;
+    for (const Name& name : program_.names) {
+      const bool holds = address - begin_of(name) < name.size_bytes;
+      if (holds && (best == nullptr || name.size_bytes < best->size_bytes)) best = &name;
+    }
+    return best;
+  }
+
+  std::uintptr_t first_address(std::uintptr_t address) const {
+    for (const Alias& alias : program_.aliases) {
+      const std::uintptr_t offset = address - reinterpret_cast<std::uintptr_t>(alias.begin);
+      if (offset < alias.size_bytes) return reinterpret_cast<std::uintptr_t>(alias.same_as) + offset;
+    }
+    return address;
+  }
+
+  static std::string part(const std::string& name, std::size_t offset, std::size_t whole, std::size_t size) {
+    if (offset == 0 && size == whole) return name;
+    return fmt::format("{}[{}..{})", name, offset, offset + size);
+  }
+
+  const Program& program_;
+  const Places& places_;
+  std::map<std::uintptr_t, std::size_t> numbers_;
+};
+
+std::string_view name_of(Order order) {
+  switch (order) {
+    case Order::relaxed:
+      return "relaxed";
+    case Order::acquire:
+      return "acquire";
+    case Order::release:
+      return "release";
+    case Order::acq_rel:
+      return "acq_rel";
+    case Order::seq_cst:
+      return "seq_cst";
+  }
+  return "?";
+}
+
+bool is_plain(const Step& step) { return step.kind == StepKind::plain_read || step.kind == StepKind::plain_write; }
+
+/// The steps of one failure as they are reported: both halves of an update are one.
+class Steps {
+ public:
+  Steps(const Failure& failure, Memory& memory, const Places& places) : failure_(failure) {
+    for (const Step& step : failure.steps) {
+      if (!joins_the_last(step)) steps_.push_back(told(step, memory, places));
+      reported_.push_back(steps_.size() - 1);
+      if (!step.event.initial()) step_of_.emplace(step.event, steps_.size() - 1);
+    }
+    for (std::size_t index = 0; index < failure.steps.size(); ++index) {
+      ReportedStep& step = steps_[reported_[index]];
+      for (const std::size_t missed : failure.steps[index].missed) add(step.missed, reported_[missed]);
+    }
+    add_relations();
+    take_off_common_folder();
+  }
+
+  std::vector<ReportedStep> steps() && { return std::move(steps_); }
+  std::optional<std::size_t> rival() const {
+    if (!failure_.rival) return std::nullopt;
+    return reported_[*failure_.rival];
+  }
+
+ private:
+  static void add(std::vector<std::size_t>& all, std::size_t one) {
+    if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+  }
+
+  /// The writing half right behind the reading one: what was a load becomes an update.
+  bool joins_the_last(const Step& step) {
+    if (step.kind != StepKind::update_store || steps_.empty()) return false;
+    ReportedStep& last = steps_.back();
+    if (last.kind != explore::name_of(StepKind::update_load) || last.thread != step.thread) return false;
+    last.kind = "update";
+    last.before = last.value;
+    last.value = step.value;
+    return true;
+  }
+
+  static ReportedStep told(const Step& step, Memory& memory, const Places& places) {
+    ReportedStep told{.thread = step.thread,
+                      .kind = std::string{explore::name_of(step.kind)},
+                      .size_bytes = step.size_bytes,
+                      .asleep = step.asleep};
+    if (!is_plain(step) && step.kind != StepKind::choice) told.order = name_of(step.order);
+    if (!is_plain(step) && step.kind != StepKind::fence) told.value = step.value;
+    if (step.size_bytes != 0) told.memory = memory.name_of(step.address, step.size_bytes);
+    const SourcePlace place = places.of_call(step.site);
+    if (place.known()) told.source = fmt::format("{}:{}", place.file, place.line);
+    told.function = place.function;
+    return told;
+  }
+
+  /// What the graph knows of loads: which steps' stores they saw and which are newer.
+  void add_relations() {
+    const Graph& graph = failure_.graph;
+    for (const auto& [id, index] : step_of_) {
+      if (id.index >= graph.count(id.thread) || !reads(graph.at(id).kind)) continue;
+      const Event& event = graph.at(id);
+      ReportedStep& step = steps_[index];
+      graph.for_each_source(event.location, event.reads_from, event.bytes, [&](EventId source) {
+        const auto known = step_of_.find(source);
+        if (known != step_of_.end() && !step.reads_from) step.reads_from = known->second;
+      });
+      const auto& stores = graph.location(event.location).stores;
+      for (std::size_t at = graph.position_of(event, id); at < stores.size(); ++at) {
+        const auto known = step_of_.find(stores[at]);
+        const bool after = known != step_of_.end() && known->second > index;
+        if (after && (graph.at(stores[at]).bytes & event.bytes) != 0) add(step.too_early, known->second);
+      }
+    }
+  }
+
+  /// Where the sources lie is of no interest, as long as they can be told apart.
+  void take_off_common_folder() {
+    std::optional<std::string> common;
+    for (const ReportedStep& step : steps_) {
+      if (step.source.empty()) continue;
+      if (!common) common = step.source;
+      const auto apart = std::mismatch(common->begin(), common->end(), step.source.begin(), step.source.end());
+      common->erase(apart.first, common->end());
+    }
+    const std::size_t slash = common ? common->rfind('/') : std::string::npos;
+    if (slash == std::string::npos) return;
+    for (ReportedStep& step : steps_) {
+      if (!step.source.empty()) step.source.erase(0, slash + 1);
+    }
+  }
+
+  const Failure& failure_;
+  std::vector<ReportedStep> steps_;
+  std::vector<std::size_t> reported_;  ///< by step of the failure
+  std::map<EventId, std::size_t> step_of_;
+};
+
+std::vector<std::string> thread_names(const Program& program, const std::vector<Step>& steps) {
+  std::size_t count = program.threads.size();
+  for (const Step& step : steps) count = std::max(count, step.thread + 1);
+  std::vector<std::string> names = program.thread_names;
+  while (names.size() < count) names.push_back(fmt::format("thread {}", names.size()));
+  return names;
+}
+
+/// The engine says `thread 1`; who has a name is called by it.
+std::string with_names(std::string what, const std::vector<std::string>& threads) {
+  for (std::size_t thread = 0; thread < threads.size(); ++thread) {
+    const std::string number = fmt::format("thread {}", thread);
+    if (threads[thread] == number) continue;
+    for (std::size_t at = what.find(number); at != std::string::npos; at = what.find(number, at + 1)) {
+      what.replace(at, number.size(), threads[thread]);
+    }
+  }
+  return what;
+}
+
+std::vector<std::string> bounds_of(const SearchResult& result) {
+  std::vector<std::string> bounds;
+  for (const Bound bound : result.bounds) bounds.push_back(fmt::format("bound by {}", name_of(bound)));
+  if (result.cut && bounds.empty()) bounds.emplace_back("bound by how often waits may time out");
+  if (result.mixed_words != 0) {
+    bounds.push_back(fmt::format(
+        "{} accessed atomically in several widths: the stores to each were taken to have one order (explore/search.h)",
+        counted(result.mixed_words, "word") + (result.mixed_words == 1 ? " is" : " are")));
+  }
+  return bounds;
+}
+
+}  // namespace
+
+std::string_view name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::proved:
+      return "proved";
+    case Verdict::bounded:
+      return "bounded";
+    case Verdict::failed:
+      return "failed";
+  }
+  return "?";
+}
+
+std::string counted(std::uint64_t count, std::string_view noun) {
+  std::string digits = std::to_string(count);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return fmt::format("{} {}{}", digits, noun, count == 1 ? "" : "s");
+}
+
+std::string number_text(std::uint64_t value) {
+  return value < 10 ? fmt::format("{}", value) : fmt::format("{:#x}", value);
+}
+
+std::string to_text(const ReportedStep& step) {
+  static const std::map<std::string_view, std::string_view> verbs{
+      {"load", "load"},        {"store", "store"},        {"update", "update"},
+      {"update_load", "load"}, {"update_store", "store"}, {"fence", "fence"},
+      {"choice", "choose"},    {"plain_read", "read"},    {"plain_write", "write"}};
+  const auto verb = verbs.find(step.kind);
+  std::string text{verb == verbs.end() ? step.kind : verb->second};
+  if (!step.memory.empty()) text += ' ' + step.memory;
+  if (step.before) text += " = " + number_text(*step.before) + " ->";
+  if (step.value) text += (step.memory.empty() || step.before ? " " : " = ") + number_text(*step.value);
+  if (!step.order.empty()) text += " (" + step.order + ")";
+  return text;
+}
+
+std::string verdict_line(const ProgramReport& report) {
+  const std::string seen = fmt::format("{} in {:.2f} s", counted(report.complete, "execution"), report.seconds);
+  switch (report.verdict) {
+    case Verdict::proved:
+      return fmt::format("proved under {}: {}, which are all", report.memory, seen);
+    case Verdict::bounded:
+      return fmt::format("bounded under {}: {}, and not all: {}", report.memory, seen, fmt::join(report.bounds, "; "));
+    case Verdict::failed:
+      break;
+  }
+  if (!report.failure) return fmt::format("failed under {}", report.memory);
+  return fmt::format("failed under {}: {}: {} (after {})", report.memory, report.failure->defect, report.failure->what,
+                     seen);
+}
+
+ProgramReport report_of(const Explored& explored, const std::optional<Minimum>& minimum, const Places& places) {
+  const SearchResult& result = explored.result;
+  ProgramReport report{.name = explored.name,
+                       .memory = std::string{name_of(explored.model)},
+                       .bounds = bounds_of(result),
+                       .complete = result.complete,
+                       .blocked = result.blocked,
+                       .seconds = explored.seconds};
+  if (!report.bounds.empty()) report.verdict = Verdict::bounded;
+  if (!result.failure) {
+    report.threads = thread_names(explored.program, {});
+    return report;
+  }
+  report.verdict = Verdict::failed;
+  const Failure& failure = minimum ? minimum->failure : *result.failure;
+  report.threads = thread_names(explored.program, failure.steps);
+  Memory memory(explored.program, places);
+  Steps steps(failure, memory, places);
+  ReportedFailure told{.defect = std::string{name_of(failure.kind)},
+                       .what = with_names(failure.what, report.threads),
+                       .rival = steps.rival()};
+  told.steps = std::move(steps).steps();
+  if (minimum) {
+    told.interruptions = minimum->cost.interruptions;
+    told.stale = minimum->cost.stale;
+    told.compared = minimum->compared;
+    told.compared_all = minimum->all;
+  }
+  const auto placed = [](const ReportedStep& step) { return !step.source.empty(); };
+  if (!told.steps.empty() && std::none_of(told.steps.begin(), told.steps.end(), placed)) {
+    report.missing = "no source lines: build the program with -g";
+  }
+  told.story = story_of(report, told);
+  report.failure = std::move(told);
+  return report;
+}
+
+}  // namespace ringside::explore
