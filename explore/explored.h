@@ -25,6 +25,9 @@ namespace ringside::explore {
 /// As search(), for threads that run instrumented code. Each execution begins with the static data of that code as it
 /// was when the process's first exploration began, and with an empty heap. One thread of a process at a time.
 SearchResult explore(const Program& program, const SearchOptions& options = {});
+/// The same by another search than search(), in this process: a walk.
+using SearchBy = std::function<SearchResult(const Program&, const SearchOptions&)>;
+SearchResult explore(const Program& program, const SearchOptions& options, const SearchBy& search_by);
 
 /// A descriptor that poll and epoll take, for rings and the like whose producer is part of the test. `poll` says which
 /// of EPOLLIN and so on hold now, by accesses of explore/program.h. Each thread may open six, begin sixteen; all are

@@ -9,7 +9,6 @@
 #include <cstdlib>
 
 #include "explore/minimise.h"
-#include "explore/parallel.h"
 #include "explore/places.h"
 #include "explore/report.h"
 #include "explore/walks.h"
@@ -24,7 +23,6 @@ constexpr const char* help =
     "  --search WAY       dpor (every execution), random or pct (drawn); default: dpor\n"
     "  --preemptions N    all that take so many preemptions and stale accesses at most, the simplest first\n"
     "  --seed S           of what is drawn; default: 1\n"
-    "  --jobs N           processes, 1 to 64; default: 1\n"
     "  --shard I/N        only the I-th of N parts\n"
     "  --executions N     no more than so many; the verdict is then bounded; default of drawn ones: 10000\n"
     "  --events N         more in one execution is a loop without an end; default: 1000\n"
@@ -106,10 +104,7 @@ class Front {
  private:
   SearchResult searched(const Program& program) const {
     SearchOptions search = options_.search;
-    if (options_.way == FrontSearch::dpor) {
-      if (options_.jobs == 1) return hooks_.explore(program, search);
-      return search_in_processes(hooks_.prepare(program), search, options_.jobs);
-    }
+    if (options_.way == FrontSearch::dpor) return hooks_.explore(program, search, explore::search);
     constexpr std::uint64_t drawn = 10'000;
     constexpr std::size_t pct_depth = 3;  // enough for what needs two preemptions
     const bool draws = options_.way != FrontSearch::bounded;
@@ -117,7 +112,9 @@ class Front {
     const auto chooser = options_.way == FrontSearch::random ? random_walk(options_.seed)
                          : options_.way == FrontSearch::pct  ? pct_walk(options_.seed, pct_depth)
                                                              : bounded_walk(options_.preemptions);
-    return walk(hooks_.prepare(program), *chooser, search);
+    return hooks_.explore(program, search, [&chooser](const Program& prepared, const SearchOptions& options) {
+      return walk(prepared, *chooser, options);
+    });
   }
 
   ring::Error unknown(const std::string& name) const {
@@ -135,6 +132,10 @@ class Front {
     }
     ProgramReport report = report_of({name, program, options_.search.model, result, seconds}, minimum, places_);
     if (minimum) add_replay(report, minimum->failure.schedule);
+    if (options_.search.shards > 1) {
+      report.bounds.push_back(fmt::format("part {} of {}", options_.search.shard + 1, options_.search.shards));
+      if (report.verdict == Verdict::proved) report.verdict = Verdict::bounded;
+    }
     return report;
   }
 

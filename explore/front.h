@@ -31,7 +31,6 @@ struct FrontOptions {
   FrontSearch way = FrontSearch::dpor;
   std::size_t preemptions = 0;  ///< of bounded
   std::uint64_t seed = 1;       ///< of random and pct
-  std::size_t jobs = 1;         ///< processes of dpor
   FrontFormat format = FrontFormat::table;
   std::string output = {};  ///< a path; empty: standard output
   std::string replay = {};  ///< a token; empty: explore
@@ -58,7 +57,9 @@ ring::Result<Token> token_from(std::string_view text);
 
 struct FrontHooks {
   const std::map<std::string, Program>& programs;
-  std::function<SearchResult(const Program&, const SearchOptions&)> explore;
+  /// Explores by that search, of the program as `prepare` gives it.
+  using SearchBy = std::function<SearchResult(const Program&, const SearchOptions&)>;
+  std::function<SearchResult(const Program&, const SearchOptions&, const SearchBy&)> explore;
   /// The program as search() and replay() must be given it.
   std::function<Program(const Program&)> prepare;
   std::string build = {};  ///< in tokens; as it was linked

@@ -62,12 +62,10 @@ ring::Result<void> take_number(const std::string& option, const std::string& val
   if (option == "--executions") options.search.most_executions = *count;
   if (option == "--events") options.search.most_events = static_cast<std::size_t>(*count);
   if (option == "--seed") options.seed = *count;
-  if (option == "--jobs") options.jobs = static_cast<std::size_t>(*count);
   if (option == "--preemptions") {
     options.way = FrontSearch::bounded;
     options.preemptions = static_cast<std::size_t>(*count);
   }
-  if (options.jobs > 64) return wrong(option, "it is more than 64", "write 1 to 64");
   return {};
 }
 
@@ -97,7 +95,7 @@ ring::Result<void> take_value(const std::string& option, const std::string& valu
 
 bool takes_value(const std::string& option) {
   for (const char* const known : {"--memory", "--search", "--preemptions", "--executions", "--events", "--seed",
-                                  "--jobs", "--shard", "--format", "--output", "--replay"}) {
+                                  "--shard", "--format", "--output", "--replay"}) {
     if (option == known) return true;
   }
   return false;
@@ -129,9 +127,8 @@ ring::Result<FrontOptions> front_options(const std::vector<std::string>& argumen
       options.names.push_back(argument);
     }
   }
-  const bool parts = options.jobs > 1 || options.search.shards > 1;
-  if (parts && options.way != FrontSearch::dpor) {
-    return wrong("--jobs and --shard", "only the exhaustive search has parts", "leave --search and --preemptions out");
+  if (options.search.shards > 1 && options.way != FrontSearch::dpor) {
+    return wrong("--shard", "only the exhaustive search has parts", "leave --search and --preemptions out");
   }
   if (!options.replay.empty() && !options.names.empty()) {
     return wrong(options.names.front(), "a token names its program itself", "write --replay TOKEN alone");

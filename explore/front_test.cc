@@ -28,12 +28,12 @@ class FrontTest : public testing::Test {
 
   int run(std::vector<std::string> arguments, const std::string& build = "0123abcd") {
     arguments.insert(arguments.end(), {"--quiet", "--format", "json", "--output", path_});
-    return front(
-        "./program", arguments,
-        {.programs = programs_,
-         .explore = [](const Program& program, const SearchOptions& options) { return search(program, options); },
-         .prepare = [](const Program& program) { return program; },
-         .build = build});
+    return front("./program", arguments,
+                 {.programs = programs_,
+                  .explore = [](const Program& program, const SearchOptions& options,
+                                const FrontHooks::SearchBy& search_by) { return search_by(program, options); },
+                  .prepare = [](const Program& program) { return program; },
+                  .build = build});
   }
 
   std::vector<ProgramReport> reports() const {
@@ -65,6 +65,22 @@ TEST_F(FrontTest, ABoundThatCutSomethingIsInTheVerdict) {
   EXPECT_FALSE(reports()[0].bounds.empty());
   EXPECT_EQ(run({"many", "--executions", "2"}), front_clean);
   EXPECT_EQ(reports()[0].verdict, Verdict::proved);
+}
+
+TEST_F(FrontTest, APartOfTheSearchProvesNothingAlone) {
+  EXPECT_EQ(run({"awake", "--shard", "1/2"}), front_clean);
+  ASSERT_EQ(reports().size(), 1u);
+  EXPECT_EQ(reports()[0].verdict, Verdict::bounded);
+  EXPECT_EQ(reports()[0].bounds, (std::vector<std::string>{"part 1 of 2"}));
+}
+
+TEST_F(FrontTest, WalksFindTheFailureAndProveNothing) {
+  for (const char* const way : {"random", "pct"}) {
+    EXPECT_EQ(run({"asleep", "--search", way}), front_failed);
+    EXPECT_EQ(run({"awake", "--search", way, "--executions", "5"}), front_clean);
+    EXPECT_EQ(reports().at(0).verdict, Verdict::bounded) << way;
+  }
+  EXPECT_EQ(run({"asleep", "--preemptions", "0"}), front_failed);
 }
 
 TEST_F(FrontTest, RepeatsAFailureByItsToken) {
@@ -103,6 +119,9 @@ TEST_F(FrontTest, SaysWhatIsWrongWithItsArguments) {
                                                 {"--executions", "0"},
                                                 {"--events"},
                                                 {"--format", "pdf"},
+                                                {"--search", "luck"},
+                                                {"--shard", "3/2"},
+                                                {"--shard", "1/2", "--search", "pct"},
                                                 {"--fast"},
                                                 {"--replay", "t", "name"}}) {
     EXPECT_FALSE(front_options(wrong)) << wrong.front();

