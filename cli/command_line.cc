@@ -58,6 +58,13 @@ struct Flags {
   Flag rules{"--rules", "print the rules that differ between kernels, and which hold on this one", ""};
   Flag mutants{"--mutants", "play against models that break one rule each: every one must be caught", ""};
   Flag rule{"--rule", "with --mutants: only these rules; default: every one", "NAME", true};
+  Flag memory{"--memory", "memory model: sc, tso or c11; default: c11", "MODEL"};
+  Flag search{"--search", "dpor (every execution), random or pct (drawn); default: dpor", "WAY"};
+  Flag preemptions{"--preemptions", "all that take so many preemptions and stale accesses at most", "N"};
+  Flag shard{"--shard", "only the I-th of N parts of the search", "I/N"};
+  Flag executions{"--executions", "no more executions of a program than these, such as 500 or 10K", "N"};
+  Flag events{"--events", "more events in one execution are a loop without an end; default: 1000", "N"};
+  Flag program{"--program", "the explored program that a token is of; default: the shipped one", "FILE"};
   Flag seed{"--seed", "every choice is drawn from it, decimal or 0x; default: a new one", "S"};
   Flag hang_timeout{"--hang-timeout",
                     "a call without progress for so long is a hang, such as 500ms or 10s; a bare number is seconds",
@@ -71,6 +78,9 @@ struct Flags {
       return {&world, &ring, &consumer, &scenario, &plugin, &records, &seed, &hang_timeout, &format, &output, &quiet};
     }
     if (command == "conform") return {&ring, &scripts, &seed, &jobs, &rules, &mutants, &rule, &format, &output, &quiet};
+    if (command == "explore")
+      return {&memory, &search, &preemptions, &executions, &events, &shard, &seed, &format, &output, &quiet};
+    if (command == "replay") return {&program, &format, &output, &quiet};
     if (command == "mutants") return {&world, &consumer, &seed, &hang_timeout, &format, &output, &quiet};
     return {&format, &output, &quiet};
   }
@@ -84,8 +94,9 @@ constexpr CommandFace faces[] = {
     {"check", "judge consumers on the model and on rings of the running kernel"},
     {"mutants", "judge consumers that are broken on purpose: each must be convicted"},
     {"conform", "play the same scripts on the model and the running kernel, and compare every byte"},
-    {"replay", "play one script again, from a file that conform's report gave"},
-    {"list", "what can be named: consumers, scenarios, mutants, rings"},
+    {"explore", "every execution of small programs, stale values included"},
+    {"replay", "one failing case again: a script that conform's report gave, or a token of explore's"},
+    {"list", "what can be named: consumers, scenarios, mutants, programs, rings"},
     {"doctor", "what this machine can run, what it lacks, how to get it"},
 };
 
@@ -108,6 +119,10 @@ std::string description_of(const std::string& command, const Flag& flag) {
     return "only these, see `ringside list mutants`; default: every mutant";
   }
   if ((command == "list" || command == "doctor") && flag.name == "--format") return "table or json; default: table";
+  if (command == "explore" && flag.name == "--format") return "table, json or html; default: table";
+  if (command == "replay" && flag.name == "--format") {
+    return "table, json or junit; for a token html, but no junit; default: table";
+  }
   return flag.description;
 }
 
@@ -130,6 +145,7 @@ void add_flag(CLI::App& command, Flag& flag) {
 struct Positionals {
   std::string topic;  ///< of list
   std::string file;   ///< of replay
+  Texts programs;     ///< of explore
 };
 
 std::unique_ptr<CLI::App> make_app(Flags& flags, Positionals& positionals, bool& version_asked) {
@@ -149,7 +165,10 @@ std::unique_ptr<CLI::App> make_app(Flags& flags, Positionals& positionals, bool&
       command->add_option("topic", positionals.topic,
                           fmt::format("one of: {}", harness::joined(harness::list_topics())));
     }
-    if (std::string_view{face.name} == "replay") command->add_option("file", positionals.file, "a script");
+    if (std::string_view{face.name} == "replay") command->add_option("file", positionals.file, "a script, or a token");
+    if (std::string_view{face.name} == "explore") {
+      command->add_option("program", positionals.programs, "shipped programs by name, others by path; default: all");
+    }
   }
   return app;
 }
@@ -181,7 +200,7 @@ Texts command_names() {
 /// What somebody may have meant by a word that the command does not take.
 std::string remedy_for_word(const std::string& command) {
   if (command == "list") return "name one topic at a time";
-  if (command == "replay") return "name one file at a time";
+  if (command == "replay") return "name one file or token at a time";
   if (command == "conform") return "name rings by --ring, rules by --rule; a script is played by ringside replay FILE";
   if (command == "doctor") return "it takes no names";
   return "name consumers by --consumer, scenarios by --scenario";
@@ -272,6 +291,41 @@ std::uint64_t drawn_seed() {
   return (std::uint64_t{device()} << 32) | device();
 }
 
+/// Of explore and of tokens there is a page, which no other report has.
+ring::Result<void> take_format(const Flag& flag, Command command, Invocation& invocation) {
+  const bool page = command == Command::explore || command == Command::replay;
+  if (page && flag.given() && flag.values.front() == "html") {
+    invocation.explore.html = true;
+    return {};
+  }
+  if (command == Command::explore && flag.given() && flag.values.front() == "junit") {
+    return usage(flag, BadValue{"an exploration has no test cases", "use table, json or html"});
+  }
+  return take(flag, parse_format, invocation.format);
+}
+
+/// What the programs' own fronts are to be told; counts as they are after reading.
+ring::Result<void> take_explore(const Flags& flags, ExploreAsk& ask) {
+  if (flags.memory.given()) {
+    const std::string& model = flags.memory.values.front();
+    if (model != "sc" && model != "tso" && model != "c11") {
+      return usage(flags.memory, BadValue{fmt::format("\"{}\" is no memory model", harness::one_line(model)),
+                                          "write sc, tso or c11"});
+    }
+    ask.options.insert(ask.options.end(), {"--memory", model});
+  }
+  for (const Flag* const flag : {&flags.executions, &flags.events}) {
+    std::uint64_t count = 0;
+    if (const auto taken = take(*flag, parse_count, count); !taken) return taken;
+    if (flag->given()) ask.options.insert(ask.options.end(), {flag->name, std::to_string(count)});
+  }
+  // Its own front reads these; it says what is wrong with them.
+  for (const Flag* const flag : {&flags.search, &flags.preemptions, &flags.shard}) {
+    if (flag->given()) ask.options.insert(ask.options.end(), {flag->name, flag->values.front()});
+  }
+  return {};
+}
+
 /// What can fail, in the order of the help, so that the first error is the one that a reader of the line meets first.
 ring::Result<void> take_all(const Flags& flags, Invocation& invocation) {
   harness::CheckOptions& options = invocation.options;
@@ -289,7 +343,9 @@ ring::Result<void> take_all(const Flags& flags, Invocation& invocation) {
   if (taken) taken = take(flags.records, parse_count, options.records);
   if (taken) taken = take(flags.seed, parse_seed, options.seed);
   if (taken) taken = take(flags.hang_timeout, parse_duration_ms, options.hang_timeout_ms);
-  if (taken) taken = take(flags.format, parse_format, invocation.format);
+  if (taken) taken = take_explore(flags, invocation.explore);
+  if (taken) taken = take(flags.program, parse_path, invocation.program);
+  if (taken) taken = take_format(flags.format, invocation.command, invocation);
   if (taken) taken = take(flags.output, parse_path, invocation.output);
   if (taken) taken = take(flags.quiet, parse_switch, invocation.quiet);
   return taken;
@@ -315,6 +371,7 @@ Command command_of(const std::string& name) {
   if (name == "check") return Command::check;
   if (name == "mutants") return Command::mutants;
   if (name == "conform") return Command::conform;
+  if (name == "explore") return Command::explore;
   if (name == "replay") return Command::replay;
   return name == "list" ? Command::list : Command::doctor;
 }
@@ -366,8 +423,17 @@ ring::Result<Invocation> parse_command_line(int argc, const char* const* argv, E
   if (!invocation) return invocation;
   invocation->topic = positionals.topic;
   invocation->file = positionals.file;
+  invocation->explore.programs = positionals.programs;
+  if (invocation->command == Command::explore) {
+    for (const std::string& program : positionals.programs) {
+      invocation->repeat += ' ' + harness::shell_quoted(program);
+    }
+    if (invocation->quiet) invocation->explore.options.emplace_back("--quiet");
+    invocation->explore.options.insert(invocation->explore.options.end(),
+                                       {"--seed", std::to_string(invocation->options.seed)});
+  }
   if (invocation->command == Command::replay && invocation->file.empty()) {
-    return usage("run ringside replay", "no file was named", "name a script: ringside replay FILE");
+    return usage("run ringside replay", "no file was named", "name a script or a token: ringside replay FILE");
   }
   return invocation;
 }

@@ -16,6 +16,7 @@ enum class Command : std::uint8_t {
   check,
   mutants,
   conform,
+  explore,
   replay,
   list,
   doctor,
@@ -32,6 +33,13 @@ struct ConformAsk {
   std::vector<std::string> only;      ///< names of rules; empty: every one
 };
 
+/// What is asked of explore.
+struct ExploreAsk {
+  std::vector<std::string> programs;  ///< shipped names, or paths of files; empty: all that ship
+  std::vector<std::string> options;   ///< for each program's own front (explore/front.h)
+  bool html = false;                  ///< --format html
+};
+
 struct Invocation {
   Command command = Command::print;
   std::string text;  ///< of print
@@ -39,8 +47,10 @@ struct Invocation {
   harness::CheckOptions options;  ///< of check and mutants; its seed is drawn when none was given
   bool worlds_named = false;      ///< the user said which worlds: a world that cannot run is then an error
   ConformAsk conform;             ///< of conform
+  ExploreAsk explore;             ///< of explore, and html of replay
   std::string topic;              ///< of list; empty: everything
-  std::string file;               ///< of replay
+  std::string file;               ///< of replay: a script's path, or a token
+  std::string program;            ///< of replay: the file that the token is of; empty: the shipped one
 
   harness::ReportFormat format = harness::ReportFormat::table;
   std::string output;  ///< path of the report; empty: standard output

@@ -97,7 +97,8 @@ TEST_F(CommandLine, LeavesASwitchThatIsOffOutOfTheRepeatLine) {
 
 TEST_F(CommandLine, ReadsTheFileOfAReplay) {
   EXPECT_EQ(read({"replay", "a.script"}).file, "a.script");
-  EXPECT_EQ(complaint({"replay"}), "run ringside replay: no file was named; name a script: ringside replay FILE");
+  EXPECT_EQ(complaint({"replay"}),
+            "run ringside replay: no file was named; name a script or a token: ringside replay FILE");
 }
 
 TEST_F(CommandLine, DrawsANewSeedEachTime) { EXPECT_NE(read({"check"}).options.seed, read({"check"}).options.seed); }
@@ -197,13 +198,14 @@ TEST_F(CommandLine, OffersTheNearestFlag) {
 
 TEST_F(CommandLine, OffersTheNearestCommand) {
   EXPECT_EQ(complaint({"chek"}), "run \"chek\": there is no such command; did you mean \"check\"?");
-  EXPECT_EQ(complaint({}), "run ringside: no command was named; one of check, mutants, conform, replay, list, doctor");
+  EXPECT_EQ(complaint({}),
+            "run ringside: no command was named; one of check, mutants, conform, explore, replay, list, doctor");
 }
 
 TEST_F(CommandLine, SendsAFlagBehindItsCommand) {
   EXPECT_EQ(complaint({"--seed", "5", "check"}),
-            "read flag --seed: ringside has no such flag; write the command first: check, mutants, conform, replay, "
-            "list, doctor");
+            "read flag --seed: ringside has no such flag; write the command first: check, mutants, conform, explore, "
+            "replay, list, doctor");
 }
 
 TEST_F(CommandLine, WantsAValue) {

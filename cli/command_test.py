@@ -61,7 +61,7 @@ class Case(unittest.TestCase):
 class WrongUsage(Case):
     def test_each_is_one_line_with_what_would_be_right(self):
         for arguments, part in [
-                ([], "check, mutants, conform, replay, list, doctor"),
+                ([], "check, mutants, conform, explore, replay, list, doctor"),
                 (["chek"], 'did you mean "check"?'),
                 (["check", "--wrold", "model"], 'did you mean "--world"?'),
                 (["check", "--world", "moon"], "valid: model, kernel, both"),
@@ -87,7 +87,7 @@ class WrongUsage(Case):
                 (["check", "--consumer", "libbpf", "--world", "model"], "ringside list"),
                 (["mutants", "--consumer", "ignore_bussy"], 'did you mean "ignore_busy"?'),
                 (["mutants", "--scenario", "steady"], "no such flag"),
-                (["list", "programs"], "valid: consumers, scenarios, mutants, rings"),
+                (["list", "plans"], "valid: consumers, scenarios, mutants, programs, rings"),
                 (["list", "--format", "junit"], "table or json"),
                 (["doctor", "--format", "junit"], "table or json"),
                 (["doctor", "now"], "does not expect it"),
@@ -99,7 +99,7 @@ class WrongUsage(Case):
                 (["conform", "--scripts", "0"], "from 1"),
                 (["conform", "a.script"], "ringside replay FILE"),
                 (["replay"], "ringside replay FILE"),
-                (["replay", "a", "b"], "one file at a time"),
+                (["replay", "a", "b"], "one file or token at a time"),
                 (["replay", "no/such.script"], "ENOENT"),
                 (["replay", "/"], "it is a directory"),
                 (["replay", "/dev/zero"], "it is a device"),

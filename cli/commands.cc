@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cli/conform_commands.h"
+#include "cli/explore_commands.h"
 #include "cli/reporting.h"
 #include "harness/doctor.h"
 #include "harness/list.h"
@@ -124,8 +125,10 @@ int run(const Invocation& invocation) {
       return mutants(invocation);
     case Command::conform:
       return conform(invocation);
+    case Command::explore:
+      return explore(invocation);
     case Command::replay:
-      return replay(invocation);
+      return is_token(invocation.file) ? replay_token(invocation) : replay(invocation);
     case Command::list:
       return list(invocation);
     case Command::doctor:

@@ -36,4 +36,8 @@ int exit_status(const harness::ReplayReport& report) {
   return status_of(report.interrupted_by, report.played.deviation ? 1 : 0, 0, 1);
 }
 
+int exit_status(const harness::ExploreReport& report) {
+  return status_of(report.interrupted_by, report.failed(), 0, report.programs.size());
+}
+
 }  // namespace ringside::cli

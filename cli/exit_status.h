@@ -4,6 +4,7 @@
 #pragma once
 
 #include "harness/conform_report.h"
+#include "harness/explore.h"
 #include "harness/report.h"
 
 namespace ringside::cli {
@@ -22,5 +23,6 @@ int exit_status(const harness::MutantReport& report);
 int exit_status(const harness::ConformReport& report);
 int exit_status(const harness::RuleReport& report);
 int exit_status(const harness::ReplayReport& report);
+int exit_status(const harness::ExploreReport& report);
 
 }  // namespace ringside::cli

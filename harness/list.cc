@@ -7,6 +7,7 @@
 
 #include "consumers/registry.h"
 #include "harness/catalogue.h"
+#include "harness/explore.h"
 #include "harness/nearest.h"
 #include "harness/run_result_json.h"
 #include "harness/scenario.h"
@@ -80,7 +81,19 @@ std::vector<Item> ring_items() {
   };
 }
 
+/// What lies beside the command: the programs themselves are asked. A file that cannot tell has none.
+std::vector<Item> program_items() {
+  std::vector<Item> items;
+  const auto files = explored_files(explored_folder());
+  if (!files) return items;
+  for (const ExploredFile& file : *files) {
+    for (const std::string& name : file.programs) items.push_back({name, {}, file.path});
+  }
+  return items;
+}
+
 std::vector<Item> items_of(std::string_view topic) {
+  if (topic == "programs") return program_items();
   if (topic == "consumers") return consumer_items();
   if (topic == "scenarios") return scenario_items();
   if (topic == "mutants") return mutant_items();
@@ -124,7 +137,7 @@ std::vector<std::string> names_of(const Range& range, Name name) {
 }  // namespace
 
 const std::vector<std::string>& list_topics() {
-  static const std::vector<std::string> topics{"consumers", "scenarios", "mutants", "rings"};
+  static const std::vector<std::string> topics{"consumers", "scenarios", "mutants", "programs", "rings"};
   return topics;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What there is to name on a command line: consumers, scenarios, mutants, rings.
+// What there is to name on a command line: consumers, scenarios, mutants, programs, rings.
 #pragma once
 
 #include <string>
@@ -13,7 +13,8 @@
 
 namespace ringside::harness {
 
-/// The topics that a listing knows, in the order of a full listing: `consumers`, `scenarios`, `mutants`, `rings`.
+/// The topics that a listing knows, in the order of a full listing: `consumers`, `scenarios`, `mutants`, `programs` and
+/// `rings`.
 const std::vector<std::string>& list_topics();
 
 /// Names for completion and for suggestions, in the order of their registries.

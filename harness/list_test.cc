@@ -55,9 +55,9 @@ TEST(List, EveryScenarioOfAMutantIsShipped) {
 }
 
 TEST(List, NamesTheValidTopics) {
-  const ring::Result<std::string> result = list("programs", ReportFormat::table, {});
+  const ring::Result<std::string> result = list("plans", ReportFormat::table, {});
   ASSERT_FALSE(result.has_value());
-  EXPECT_EQ(result.error().remedy, "valid: consumers, scenarios, mutants, rings");
+  EXPECT_EQ(result.error().remedy, "valid: consumers, scenarios, mutants, programs, rings");
 }
 
 TEST(List, HasNoJunit) { EXPECT_FALSE(list("rings", ReportFormat::junit, {}).has_value()); }

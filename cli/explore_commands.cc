@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/explore_commands.h"
+
+#include <unistd.h>
+
+#include <regex>
+#include <utility>
+
+#include "cli/commands.h"
+#include "cli/reporting.h"
+#include "harness/explore.h"
+#include "harness/signals.h"
+
+namespace ringside::cli {
+namespace {
+
+using ring::Result;
+
+std::size_t programs_of(const std::vector<harness::ExploreTask>& tasks) {
+  std::size_t count = 0;
+  for (const harness::ExploreTask& task : tasks) count += task.shipped ? task.programs.size() : 1;
+  return count;
+}
+
+}  // namespace
+
+int explore(const Invocation& invocation) {
+  const auto shipped = harness::explored_files(harness::explored_folder());
+  if (!shipped) return fail(shipped.error(), exit_fault);
+  const auto tasks = harness::plan_explore(invocation.explore.programs, *shipped);
+  if (!tasks) return fail(tasks.error(), exit_usage);
+  const Result<OutputFile> output = OutputFile::prepare(invocation.output);
+  if (!output) return fail(output.error(), exit_usage);
+  auto report = begun_report<harness::ExploreReport>(invocation, programs_of(*tasks));
+  report.html = invocation.explore.html;
+  if (!invocation.quiet) write_remark(invocation.repeat + '\n');
+  const harness::SignalGuard signals;
+  const double begin = steady_seconds();
+  auto programs = harness::run_explore(*tasks, invocation.explore.options);
+  if (!programs) return fail(programs.error(), exit_fault);
+  report.programs = std::move(*programs);
+  report.duration_seconds = steady_seconds() - begin;
+  report.interrupted_by = harness::interrupted_by();
+  return conclude(invocation, *output, report);
+}
+
+bool is_token(const std::string& text) {
+  static const std::regex form("[^/]+/(sc|tso|c11)/[0-9a-f]*/.*#[0-9a-f]{8}");
+  return std::regex_match(text, form) && access(text.c_str(), F_OK) != 0;
+}
+
+int replay_token(const Invocation& invocation) {
+  const auto shipped = harness::explored_files(harness::explored_folder());
+  if (!shipped) return fail(shipped.error(), exit_fault);
+  const Result<OutputFile> output = OutputFile::prepare(invocation.output);
+  if (!output) return fail(output.error(), exit_usage);
+  auto report = begun_report<harness::ExploreReport>(invocation, 1);
+  report.html = invocation.explore.html;
+  const double begin = steady_seconds();
+  auto program = harness::replay_explored(invocation.file, invocation.program, *shipped);
+  // Its build is another, its name unknown: what was asked cannot be done.
+  if (!program) return fail(program.error(), exit_usage);
+  report.programs.push_back(std::move(*program));
+  report.duration_seconds = steady_seconds() - begin;
+  return conclude(invocation, *output, report);
+}
+
+}  // namespace ringside::cli

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`ringside explore` and `ringside replay TOKEN` as their users meet them.
+
+usage: explore_test.py RINGSIDE
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+RINGSIDE = ""
+
+
+def ringside(*arguments):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("RINGSIDE_")}
+    return subprocess.run([RINGSIDE, *arguments], env=kept, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=110, check=False)
+
+
+def failure_of(program, *arguments):
+    done = ringside("explore", program, "--format", "json", *arguments)
+    return done.returncode, json.loads(done.stdout)["programs"][0]
+
+
+class Explore(unittest.TestCase):
+    def test_status_says_whether_something_fails(self):
+        self.assertEqual(failure_of("a1_fence_edge")[0], 0)
+        status, program = failure_of("a1_release_edge")
+        self.assertEqual(status, 1)
+        self.assertEqual((program["verdict"], program["failure"]["defect"]), ("failed", "deadlock"))
+
+    def test_the_memory_model_is_passed_on(self):
+        self.assertEqual(failure_of("a1_release_edge", "--memory", "sc")[1]["verdict"], "proved")
+        self.assertEqual(failure_of("a1_release_edge", "--memory", "tso")[1]["verdict"], "failed")
+
+    def test_a_bound_is_in_the_verdict(self):
+        status, program = failure_of("a1_fence_edge", "--executions", "1")
+        self.assertEqual((status, program["verdict"], len(program["bounds"])), (0, "bounded", 1))
+
+    def test_a_token_repeats_the_failure(self):
+        failure = failure_of("a1_release_edge")[1]["failure"]
+        self.assertEqual(failure["replay"], "ringside replay '" + failure["token"] + "'")
+        again = ringside("replay", failure["token"], "--format", "json")
+        self.assertEqual(again.returncode, 1, again.stderr)
+        self.assertEqual(json.loads(again.stdout)["programs"][0]["failure"]["steps"], failure["steps"])
+
+    def test_a_token_of_another_build_is_refused_in_one_line(self):
+        name, model, build, schedule = failure_of("a1_release_edge")[1]["failure"]["token"].split("/")
+        other = "0" * len(build)
+        done = ringside("replay", "/".join((name, model, other, schedule)))
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn(f"the failure is of build {other}, and this is build {build}", done.stderr)
+
+    def test_a_program_is_found_by_its_path_too(self):
+        path = pathlib.Path(RINGSIDE).parent / "explored" / "missed_wakeups"
+        done = ringside("explore", str(path), "--format", "json")
+        programs = {program["name"]: program for program in json.loads(done.stdout)["programs"]}
+        self.assertIn("a1_fence_edge", programs)
+        replay = programs["a1_release_edge"]["failure"]["replay"]
+        self.assertTrue(replay.endswith(f" --program {path}"), replay)
+
+    def test_unknown_names_are_wrong_usage(self):
+        done = ringside("explore", "a1_release_egde")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('did you mean "a1_release_edge"?', done.stderr)
+        self.assertEqual(ringside("explore", "--memory", "arm").returncode, 2)
+        self.assertEqual(ringside("explore", "--format", "junit").returncode, 2)
+
+    def test_the_page_is_one_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder) / "report.html"
+            done = ringside("explore", "a1_release_edge", "--format", "html", "--output", str(page))
+            self.assertEqual(done.returncode, 1, done.stderr)
+            text = page.read_text(encoding="utf-8")
+        self.assertTrue(text.startswith("<!doctype html>"))
+        self.assertNotIn("<script", text)
+
+    def test_list_names_the_programs(self):
+        listed = json.loads(ringside("list", "programs", "--format", "json").stdout)["programs"]
+        self.assertIn("a1_release_edge", [program["name"] for program in listed])
+
+
+if __name__ == "__main__":
+    RINGSIDE = sys.argv.pop(1)
+    unittest.main()
