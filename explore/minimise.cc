@@ -156,13 +156,17 @@ struct Candidate {
   Cost cost = {};
   std::size_t events = 0;
   std::string schedule = {};
+  std::size_t number = 0;  ///< in the order in which they were found
 
-  std::pair<std::size_t, std::size_t> key() const { return {cost.sum(), events}; }
+  std::array<std::size_t, 3> key() const { return {cost.sum(), events, number}; }
 };
 
-Candidate candidate_of(const Graph& graph) {
+Candidate candidate_of(const Graph& graph, std::size_t number) {
   const SimplestOrder order = simplest_order(graph);
-  return {.cost = order.cost, .events = graph.size(), .schedule = to_text(schedule_of(graph, order.events))};
+  return {.cost = order.cost,
+          .events = graph.size(),
+          .schedule = to_text(schedule_of(graph, order.events)),
+          .number = number};
 }
 
 /// The candidate done once more, if that fails as it should.
@@ -184,7 +188,7 @@ SimplestOrder simplest_order(const Graph& graph) { return Orders(graph).simplest
 
 Minimum minimise(const Program& program, const Failure& failure, const SearchOptions& options, std::uint64_t most) {
   // The search may not come as far as the failure again.
-  const Candidate found = candidate_of(failure.graph);
+  const Candidate found = candidate_of(failure.graph, 0);
   std::vector<Candidate> candidates{found};
   SearchOptions wider = options;
   wider.questions = false;  // or a load that only answers one reads older stores than it must
@@ -194,14 +198,14 @@ Minimum minimise(const Program& program, const Failure& failure, const SearchOpt
   wider.most_executions = std::min(options.most_executions, most_executions);
   wider.anew = [&] { candidates = {found}; };
   wider.another = [&](const Failure& other) {
-    if (other.kind == failure.kind) candidates.push_back(candidate_of(other.graph));
+    if (other.kind == failure.kind) candidates.push_back(candidate_of(other.graph, candidates.size()));
     return candidates.size() <= most;
   };
   const SearchResult rest = search(program, wider);
   const bool all = !rest.failure && !rest.cut;
   const std::uint64_t compared = std::max<std::uint64_t>(candidates.size() - 1, 1);
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.key() < b.key(); });
+  std::sort(candidates.begin(), candidates.end(),
+            [](const Candidate& a, const Candidate& b) { return a.key() < b.key(); });
   constexpr std::size_t most_replays = 16;
   candidates.resize(std::min(candidates.size(), most_replays));
   for (const Candidate& candidate : candidates) {

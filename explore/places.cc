@@ -6,6 +6,7 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #include <fmt/format.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <array>
@@ -57,6 +58,45 @@ int number_of(Dwarf_Die* die, unsigned attribute) {
   return static_cast<int>(value);
 }
 
+/// Where the first segment of the object lies whose segments hold the address; 0: none does.
+Dwarf_Addr first_segment_around(Dwarf_Addr address) {
+  struct Search {
+    Dwarf_Addr address;
+    Dwarf_Addr found = 0;
+  } search{.address = address};
+  const auto look = [](dl_phdr_info* object, std::size_t, void* data) {
+    auto& wanted = *static_cast<Search*>(data);
+    Dwarf_Addr first = 0;
+    for (int i = 0; i < object->dlpi_phnum; ++i) {
+      const auto& segment = object->dlpi_phdr[i];
+      if (segment.p_type != PT_LOAD) continue;
+      const Dwarf_Addr begin = object->dlpi_addr + segment.p_vaddr;
+      if (first == 0) first = begin;
+      if (wanted.address - begin < segment.p_memsz) wanted.found = first;
+    }
+    return wanted.found != 0 ? 1 : 0;
+  };
+  dl_iterate_phdr(look, &search);
+  return search.found;
+}
+
+/// libdwfl knows of what is mapped from files: the zeros behind a file's end are none of it.
+Dwfl_Module* module_around(Dwfl* dwfl, Dwarf_Addr address) {
+  if (Dwfl_Module* const module = dwfl_addrmodule(dwfl, address)) return module;
+  const Dwarf_Addr first = first_segment_around(address);
+  return first == 0 ? nullptr : dwfl_addrmodule(dwfl, first);
+}
+
+/// The compilation unit of the code at the address. Finding it at once takes a table that clang leaves out.
+Dwarf_Die* unit_around(Dwfl_Module* module, Dwarf_Addr address, Dwarf_Addr* bias) {
+  if (Dwarf_Die* const unit = dwfl_module_addrdie(module, address, bias)) return unit;
+  Dwarf_Die* unit = nullptr;
+  while ((unit = dwfl_module_nextcu(module, unit, bias)) != nullptr) {
+    if (dwarf_haspc(unit, address - *bias) == 1) return unit;
+  }
+  return nullptr;
+}
+
 /// The scopes around the address, innermost first, as they were put into one another. dwarf_getscopes alone goes on
 /// with those around an inlined function's definition.
 int scopes_of(Dwarf_Die* unit, Dwarf_Addr address, Dwarf_Die** scopes) {
@@ -106,13 +146,13 @@ SourcePlace Places::of_call(const void* return_address) const {
   Dwfl_Module* const module = dwfl_addrmodule(session_->dwfl, address);
   if (module == nullptr) return {};
   SourcePlace place;
-  Dwfl_Line* const line = dwfl_module_getsrc(module, address);
-  if (line != nullptr) {
-    const char* const file = dwfl_lineinfo(line, nullptr, &place.line, nullptr, nullptr, nullptr);
+  Dwarf_Addr bias = 0;
+  Dwarf_Die* const unit = unit_around(module, address, &bias);
+  Dwarf_Line* const line = unit == nullptr ? nullptr : dwarf_getsrc_die(unit, address - bias);
+  if (line != nullptr && dwarf_lineno(line, &place.line) == 0) {
+    const char* const file = dwarf_linesrc(line, nullptr, nullptr);
     place.file = file == nullptr ? "" : file;
   }
-  Dwarf_Addr bias = 0;
-  Dwarf_Die* const unit = dwfl_module_addrdie(module, address, &bias);
   Dwarf_Die* scopes = nullptr;
   const int count = unit == nullptr ? 0 : scopes_of(unit, address - bias, &scopes);
   for (int i = 0; i < count; ++i) {
@@ -136,7 +176,7 @@ SourcePlace Places::of_call(const void* return_address) const {
 
 std::optional<Symbol> Places::variable(std::uintptr_t address) const {
   if (session_->dwfl == nullptr) return std::nullopt;
-  Dwfl_Module* const module = dwfl_addrmodule(session_->dwfl, address);
+  Dwfl_Module* const module = module_around(session_->dwfl, address);
   if (module == nullptr) return std::nullopt;
   GElf_Off offset = 0;
   GElf_Sym symbol{};

@@ -84,7 +84,7 @@ class Programs(unittest.TestCase):
     def test_every_step_of_explored_code_has_its_line(self):
         _, reports = explore(self.folder / "missed_wakeups", "a1_release_edge")
         for step in reports["a1_release_edge"]["failure"]["steps"]:
-            self.assertRegex(step["source"], r"^(explore/programs|sim)/[a-z_]+\.(cc|h):[0-9]+$")
+            self.assertRegex(step["source"], r"^(explore/programs|sim|explore)/[a-z_]+\.(cc|h):[0-9]+$")
 
     def test_parts_are_together_the_whole(self):
         path = self.folder / "bpf_rings"

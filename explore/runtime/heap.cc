@@ -52,7 +52,8 @@ void Heap::release(const void* block) {
 
 bool Heap::any_freed(const void* address, std::size_t size) const {
   const std::size_t first = granule(address);
-  const std::size_t last = granule(static_cast<const char*>(address) + (size == 0 ? 0 : size - 1));
+  const std::uintptr_t last_byte = reinterpret_cast<std::uintptr_t>(address) + (size == 0 ? 0 : size - 1);
+  const std::size_t last = granule(reinterpret_cast<const void*>(last_byte));
   for (std::size_t at = first; at <= last && at < freed_.size(); ++at) {
     if (freed_[at]) return true;
   }
@@ -99,12 +100,7 @@ void* allocate_or_malloc(std::size_t size, std::size_t alignment) {
   return alignment <= alignof(std::max_align_t) ? std::malloc(size) : ::aligned_alloc(alignment, size);
 }
 
-void release(void* block) {
-  if (block == nullptr) return;
-  if (!heap().holds(block)) {
-    std::free(block);
-    return;
-  }
+void release_within(void* block) {
   if (Engine* const engine = enter()) {
     if (heap().was_freed(block, 1)) {
       engine->fail(FailureKind::use_after_free,
@@ -116,10 +112,51 @@ void release(void* block) {
   heap().release(block);
 }
 
-void* allocate_for_new(std::size_t size, std::size_t alignment) {
-  void* const block = allocate_or_malloc(size, alignment);
+void release(void* block) {
+  if (block == nullptr) return;
+  if (heap().holds(block)) {
+    release_within(block);
+  } else {
+    std::free(block);
+  }
+}
+
+// The operators, outside of executions those of the program: what one side makes the other may delete.
+
+void* allocate_for_new(std::size_t size) {
+  if (!in_an_execution()) return ::operator new(size);
+  void* const block = allocate(size, 1);
   if (block == nullptr) throw std::bad_alloc();
   return block;
+}
+
+void* allocate_for_new(std::size_t size, std::size_t alignment) {
+  if (!in_an_execution()) return ::operator new(size, std::align_val_t{alignment});
+  void* const block = allocate(size, alignment);
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
+}
+
+void* allocate_for_quiet_new(std::size_t size) {
+  return in_an_execution() ? allocate(size, 1) : ::operator new(size, std::nothrow);
+}
+
+void release_for_delete(void* block) {
+  if (block == nullptr) return;
+  if (heap().holds(block)) {
+    release_within(block);
+  } else {
+    ::operator delete(block);
+  }
+}
+
+void release_for_delete(void* block, std::size_t alignment) {
+  if (block == nullptr) return;
+  if (heap().holds(block)) {
+    release_within(block);
+  } else {
+    ::operator delete(block, std::align_val_t{alignment});
+  }
 }
 
 }  // namespace
@@ -183,13 +220,13 @@ char* ringside_explored_strdup(const char* text) {
   return copy;
 }
 
-void* ringside_explored__Znwm(std::size_t size) { return runtime::allocate_for_new(size, 1); }
-void* ringside_explored__Znam(std::size_t size) { return runtime::allocate_for_new(size, 1); }
+void* ringside_explored__Znwm(std::size_t size) { return runtime::allocate_for_new(size); }
+void* ringside_explored__Znam(std::size_t size) { return runtime::allocate_for_new(size); }
 void* ringside_explored__ZnwmRKSt9nothrow_t(std::size_t size, const void*) {
-  return runtime::allocate_or_malloc(size, 1);
+  return runtime::allocate_for_quiet_new(size);
 }
 void* ringside_explored__ZnamRKSt9nothrow_t(std::size_t size, const void*) {
-  return runtime::allocate_or_malloc(size, 1);
+  return runtime::allocate_for_quiet_new(size);
 }
 void* ringside_explored__ZnwmSt11align_val_t(std::size_t size, std::size_t alignment) {
   return runtime::allocate_for_new(size, alignment);
@@ -197,14 +234,22 @@ void* ringside_explored__ZnwmSt11align_val_t(std::size_t size, std::size_t align
 void* ringside_explored__ZnamSt11align_val_t(std::size_t size, std::size_t alignment) {
   return runtime::allocate_for_new(size, alignment);
 }
-void ringside_explored__ZdlPv(void* block) { runtime::release(block); }
-void ringside_explored__ZdaPv(void* block) { runtime::release(block); }
-void ringside_explored__ZdlPvm(void* block, std::size_t) { runtime::release(block); }
-void ringside_explored__ZdaPvm(void* block, std::size_t) { runtime::release(block); }
-void ringside_explored__ZdlPvSt11align_val_t(void* block, std::size_t) { runtime::release(block); }
-void ringside_explored__ZdaPvSt11align_val_t(void* block, std::size_t) { runtime::release(block); }
-void ringside_explored__ZdlPvmSt11align_val_t(void* block, std::size_t, std::size_t) { runtime::release(block); }
-void ringside_explored__ZdaPvmSt11align_val_t(void* block, std::size_t, std::size_t) { runtime::release(block); }
-void ringside_explored__ZdlPvRKSt9nothrow_t(void* block, const void*) { runtime::release(block); }
-void ringside_explored__ZdaPvRKSt9nothrow_t(void* block, const void*) { runtime::release(block); }
+void ringside_explored__ZdlPv(void* block) { runtime::release_for_delete(block); }
+void ringside_explored__ZdaPv(void* block) { runtime::release_for_delete(block); }
+void ringside_explored__ZdlPvm(void* block, std::size_t) { runtime::release_for_delete(block); }
+void ringside_explored__ZdaPvm(void* block, std::size_t) { runtime::release_for_delete(block); }
+void ringside_explored__ZdlPvSt11align_val_t(void* block, std::size_t alignment) {
+  runtime::release_for_delete(block, alignment);
+}
+void ringside_explored__ZdaPvSt11align_val_t(void* block, std::size_t alignment) {
+  runtime::release_for_delete(block, alignment);
+}
+void ringside_explored__ZdlPvmSt11align_val_t(void* block, std::size_t, std::size_t alignment) {
+  runtime::release_for_delete(block, alignment);
+}
+void ringside_explored__ZdaPvmSt11align_val_t(void* block, std::size_t, std::size_t alignment) {
+  runtime::release_for_delete(block, alignment);
+}
+void ringside_explored__ZdlPvRKSt9nothrow_t(void* block, const void*) { runtime::release_for_delete(block); }
+void ringside_explored__ZdaPvRKSt9nothrow_t(void* block, const void*) { runtime::release_for_delete(block); }
 }
