@@ -65,7 +65,18 @@ TEST(Shards, AreOfAboutTheSameSize) {
   }
 }
 
+// What AddressSanitizer keeps of frames, to find uses of them after their return, it never gets back from fibers that
+// are left in the middle: after a search of this size the process has 44 GB of it mapped.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool can_fork_after_searches = false;
+#elif defined(__has_feature)
+constexpr bool can_fork_after_searches = !__has_feature(address_sanitizer);
+#else
+constexpr bool can_fork_after_searches = true;
+#endif
+
 TEST(Processes, CountTogetherWhatOneSearchCounts) {
+  if (!can_fork_after_searches) GTEST_SKIP() << "AddressSanitizer has mapped too much for the kernel to fork";
   const SearchResult whole = search(busy());
   for (const std::size_t jobs : {1u, 2u, 3u}) {
     const SearchResult together = search_in_processes(busy(), {}, jobs);
