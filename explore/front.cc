@@ -150,11 +150,12 @@ class Front {
   std::string rendered(const std::vector<ProgramReport>& reports) const {
     if (options_.format == FrontFormat::json) return json_of(reports);
     if (options_.format == FrontFormat::html) return html_of(reports);
-    TextLook look;
+    ring::TextStyle style{.columns = 120};
     const char* const no_colour = std::getenv("NO_COLOR");
-    look.colour = options_.output.empty() && isatty(STDOUT_FILENO) != 0 && (no_colour == nullptr || *no_colour == '\0');
+    style.colour =
+        options_.output.empty() && isatty(STDOUT_FILENO) != 0 && (no_colour == nullptr || *no_colour == '\0');
     std::string text;
-    for (const ProgramReport& report : reports) text += text_of(report, look);
+    for (const ProgramReport& report : reports) text += text_of(report, style);
     return text;
   }
 

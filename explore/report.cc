@@ -201,7 +201,7 @@ std::vector<std::string> bounds_of(const SearchResult& result) {
   if (result.mixed_words != 0) {
     bounds.push_back(fmt::format(
         "{} accessed atomically in several widths: the stores to each were taken to have one order (explore/search.h)",
-        counted(result.mixed_words, "word") + (result.mixed_words == 1 ? " is" : " are")));
+        ring::counted(result.mixed_words, "word") + (result.mixed_words == 1 ? " is" : " are")));
   }
   return bounds;
 }
@@ -218,12 +218,6 @@ std::string_view name_of(Verdict verdict) {
       return "failed";
   }
   return "?";
-}
-
-std::string counted(std::uint64_t count, std::string_view noun) {
-  std::string digits = std::to_string(count);
-  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-  return fmt::format("{} {}{}", digits, noun, count == 1 ? "" : "s");
 }
 
 std::string number_text(std::uint64_t value) {
@@ -245,7 +239,7 @@ std::string to_text(const ReportedStep& step) {
 }
 
 std::string verdict_line(const ProgramReport& report) {
-  const std::string seen = fmt::format("{} in {:.2f} s", counted(report.complete, "execution"), report.seconds);
+  const std::string seen = fmt::format("{} in {:.2f} s", ring::counted(report.complete, "execution"), report.seconds);
   switch (report.verdict) {
     case Verdict::proved:
       return fmt::format("proved under {}: {}, which are all", report.memory, seen);

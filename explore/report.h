@@ -16,6 +16,7 @@
 #include "explore/program.h"
 #include "explore/search.h"
 #include "ring/result.h"
+#include "ring/text.h"
 
 namespace ringside::explore {
 
@@ -93,17 +94,11 @@ std::vector<std::string> story_of(const ProgramReport& report, const ReportedFai
 std::string to_text(const ReportedStep& step);
 /// Decimal below ten, else hexadecimal.
 std::string number_text(std::uint64_t value);
-/// `1 execution`, `3 executions`.
-std::string counted(std::uint64_t count, std::string_view noun);
 /// One sentence without a line feed.
 std::string verdict_line(const ProgramReport& report);
 
-struct TextLook {
-  bool colour = false;
-  std::size_t columns = 120;  ///< prose is broken to fit; tables are as wide as they are
-};
-/// Ends with a line feed.
-std::string text_of(const ProgramReport& report, const TextLook& look);
+/// Prose is broken to fit into the columns; the table is as wide as it is. Ends with a line feed.
+std::string text_of(const ProgramReport& report, const ring::TextStyle& style);
 /// One page that needs nothing else: lanes, the story, every step.
 std::string html_of(const std::vector<ProgramReport>& reports);
 /// "ringside-explored/1": what one process found. A reader may rely on its keys; new ones may come.

@@ -81,9 +81,9 @@ class Story {
     for (const ReportedStep& step : steps_) threads.insert(step.thread);
     std::vector<std::string> names;
     for (const std::size_t thread : threads) names.push_back(report_.threads[thread]);
-    text += fmt::format(" It takes {} of {}", counted(steps_.size(), "step"), fmt::join(names, " and "));
+    text += fmt::format(" It takes {} of {}", ring::counted(steps_.size(), "step"), fmt::join(names, " and "));
     if (names.size() > 1) {
-      text += fmt::format(", {}", counted(failure_.interruptions, "interruption"));
+      text += fmt::format(", {}", ring::counted(failure_.interruptions, "interruption"));
       text += failure_.stale == 0
                   ? " and no value that is out of date"
                   : fmt::format(" and {} out of date", failure_.stale == 1

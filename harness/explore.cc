@@ -191,7 +191,7 @@ std::string render(const ExploreReport& report, ReportFormat format, const TextS
   }
   std::string text = heading(report.context, style) + '\n';
   for (const explore::ProgramReport& program : report.programs) {
-    text += explore::text_of(program, {.colour = style.colour, .columns = style.columns});
+    text += explore::text_of(program, style);
     if (program.failure) text += '\n';
   }
   return text + "\n" + report.context.command_line + "\n" + verdict_line(report, style) + '\n';
