@@ -10,22 +10,12 @@
 #include <new>
 #include <utility>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define RINGSIDE_ASAN 1
-#elif defined(__SANITIZE_THREAD__)
-#define RINGSIDE_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define RINGSIDE_ASAN 1
-#elif __has_feature(thread_sanitizer)
-#define RINGSIDE_TSAN 1
-#endif
-#endif
+#include "ring/sanitizers.h"
 
-#if defined(RINGSIDE_ASAN)
+#if RINGSIDE_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
-#elif defined(RINGSIDE_TSAN)
+#elif RINGSIDE_THREAD_SANITIZER
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -120,7 +110,7 @@ std::size_t guard_bytes() { return 16 * static_cast<std::size_t>(::sysconf(_SC_P
 }  // namespace
 
 Fiber::Fiber() {
-#if defined(RINGSIDE_TSAN)
+#if RINGSIDE_THREAD_SANITIZER
   sanitizer_fiber_ = __tsan_get_current_fiber();
 #endif
 }
@@ -139,7 +129,7 @@ Fiber::Fiber(std::size_t stack_bytes) {
 }
 
 Fiber::~Fiber() {
-#if defined(RINGSIDE_TSAN)
+#if RINGSIDE_THREAD_SANITIZER
   if (mapping_ != nullptr && sanitizer_fiber_ != nullptr) __tsan_destroy_fiber(sanitizer_fiber_);
 #endif
   if (mapping_ != nullptr) ::munmap(mapping_, mapping_bytes_);
@@ -153,11 +143,11 @@ bool Fiber::guards(const void* address) const {
 void Fiber::start(std::function<void()> body) {
   assert(mapping_ != nullptr);
   body_ = std::move(body);
-#if defined(RINGSIDE_ASAN)
+#if RINGSIDE_ADDRESS_SANITIZER
   // Frames that were left unfinished marked their surroundings.
   __asan_unpoison_memory_region(mapping_, mapping_bytes_);
 #endif
-#if defined(RINGSIDE_TSAN)
+#if RINGSIDE_THREAD_SANITIZER
   if (sanitizer_fiber_ != nullptr) __tsan_destroy_fiber(sanitizer_fiber_);
   sanitizer_fiber_ = __tsan_create_fiber(0);
 #endif
@@ -171,20 +161,20 @@ void Fiber::start(std::function<void()> body) {
 void Fiber::switch_from(Fiber& from) {
   entered = this;
   left = &from;
-#if defined(RINGSIDE_ASAN)
+#if RINGSIDE_ADDRESS_SANITIZER
   void* fake = nullptr;
   __sanitizer_start_switch_fiber(&fake, mapping_ != nullptr ? mapping_ : own_stack_,
                                  mapping_ != nullptr ? mapping_bytes_ : own_stack_bytes_);
-#elif defined(RINGSIDE_TSAN)
+#elif RINGSIDE_THREAD_SANITIZER
   __tsan_switch_to_fiber(sanitizer_fiber_, 0);
 #endif
   ringside_switch_stacks(&from.stack_pointer_, stack_pointer_);
-#if defined(RINGSIDE_ASAN)
+#if RINGSIDE_ADDRESS_SANITIZER
   tell_sanitizer(fake);
 #endif
 }
 
-#if defined(RINGSIDE_ASAN)
+#if RINGSIDE_ADDRESS_SANITIZER
 void Fiber::tell_sanitizer(void* fake) {
   const void* bottom = nullptr;
   std::size_t size = 0;
@@ -197,7 +187,7 @@ void Fiber::tell_sanitizer(void* fake) {
 #endif
 
 void Fiber::enter() {
-#if defined(RINGSIDE_ASAN)
+#if RINGSIDE_ADDRESS_SANITIZER
   tell_sanitizer(nullptr);
 #endif
   entered->body_();

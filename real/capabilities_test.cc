@@ -10,18 +10,13 @@
 #include <set>
 
 #include "real/kernel_test.h"
+#include "ring/sanitizers.h"
 
 namespace ringside::real {
 namespace {
 
-// Our preset has AddressSanitizer with it, which compilers tell.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool has_undefined_behavior_sanitizer = true;
-#elif defined(__has_feature)
-constexpr bool has_undefined_behavior_sanitizer = __has_feature(address_sanitizer);
-#else
-constexpr bool has_undefined_behavior_sanitizer = false;
-#endif
+// Compilers do not tell; our preset has AddressSanitizer with it.
+constexpr bool has_undefined_behavior_sanitizer = RINGSIDE_ADDRESS_SANITIZER != 0;
 
 const Capability& named(const std::vector<Capability>& all, const std::string& name) {
   const auto found = std::find_if(all.begin(), all.end(), [&](const Capability& one) { return one.name == name; });

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <thread>
 
+#include "ring/sanitizers.h"
 #include "sim/rule.h"
 
 namespace ringside::sim {
@@ -24,17 +25,7 @@ enum class StepResult : std::uint8_t {
   done,     ///< the last step was taken
 };
 
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool under_thread_sanitizer = true;
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-inline constexpr bool under_thread_sanitizer = true;
-#else
-inline constexpr bool under_thread_sanitizer = false;
-#endif
-#else
-inline constexpr bool under_thread_sanitizer = false;
-#endif
+inline constexpr bool under_thread_sanitizer = RINGSIDE_THREAD_SANITIZER != 0;
 
 /// Memory as the machine has it. Stateless; every function may be called from any thread.
 struct PlainMemory {
