@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "ring/io.h"
+
 namespace ringside::cli {
 namespace {
 
@@ -16,20 +18,9 @@ namespace fs = std::filesystem;
 
 std::string attempt_on(const std::string& path) { return fmt::format("write report \"{}\"", path); }
 
-/// 0, or the errno of the write that failed.
-int write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return 0;
-}
-
 /// Closes and gives the first error of both: a full disk may show at the end only.
 int write_and_close(int descriptor, std::string_view text, bool to_disk) {
-  int failure = write_all(descriptor, text);
+  int failure = ring::write_all(descriptor, text);
   if (failure == 0 && to_disk && fsync(descriptor) != 0) failure = errno;
   if (close(descriptor) != 0 && failure == 0) failure = errno;
   return failure;
@@ -84,7 +75,7 @@ ring::Result<OutputFile> OutputFile::prepare(const std::string& path) {
 
 ring::Result<void> OutputFile::write(std::string_view text) const {
   if (is_standard_output()) {
-    if (const int failure = write_all(STDOUT_FILENO, text); failure != 0) {
+    if (const int failure = ring::write_all(STDOUT_FILENO, text); failure != 0) {
       return ring::errno_error("write report to standard output", failure);
     }
     return {};

@@ -2,6 +2,7 @@
 #include "explore/parallel.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,8 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "ring/io.h"
 
 namespace ringside::explore {
 namespace {
@@ -32,66 +35,72 @@ struct Answer {
 };
 static_assert(std::is_trivially_copyable_v<Answer>);
 
-struct Worker {
-  pid_t process = -1;
-  int answers = -1;
+/// A searching process and the pipe by which it answers. Ended with its owner, if nobody waited for it before.
+class Worker {
+ public:
+  Worker(const Program& program, const SearchOptions& options);
+  Worker(Worker&& other) noexcept
+      : process_(std::exchange(other.process_, -1)), answers_(std::exchange(other.answers_, -1)) {}
+  Worker& operator=(Worker&&) = delete;
+  ~Worker() {
+    if (process_ > 0) ::kill(process_, SIGKILL);
+    wait();
+  }
+
+  std::string answer() const { return ring::read_all(answers_); }
+
+  /// Its status, as waitpid() tells it; once.
+  int wait() {
+    int status = 0;
+    if (answers_ >= 0) ::close(std::exchange(answers_, -1));
+    if (process_ > 0) {
+      while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+      }
+    }
+    process_ = -1;
+    return status;
+  }
+
+ private:
+  pid_t process_ = -1;
+  int answers_ = -1;
 };
 
-void write_all(int file, const void* from, std::size_t size) {
-  const auto* at = static_cast<const char*>(from);
-  while (size > 0) {
-    const ssize_t written = ::write(file, at, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // the parent is gone: nobody is left to tell
-    at += written;
-    size -= static_cast<std::size_t>(written);
-  }
-}
-
-std::string read_all(int file) {
-  std::string all;
-  std::array<char, 4096> part{};
-  while (true) {
-    const ssize_t count = ::read(file, part.data(), part.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return all;
-    all.append(part.data(), static_cast<std::size_t>(count));
-  }
-}
-
-void answer(int file, const SearchResult& result) {
+/// If the parent is gone, nobody is left to tell.
+void tell(int file, const SearchResult& result) {
   Answer answer{.complete = result.complete, .blocked = result.blocked, .mixed_words = result.mixed_words};
   answer.cut = result.cut;
   answer.failed = result.failure.has_value();
-  if (!answer.failed) return write_all(file, &answer, sizeof answer);
-  answer.kind = result.failure->kind;
-  answer.what_bytes = static_cast<std::uint32_t>(result.failure->what.size());
-  answer.schedule_bytes = static_cast<std::uint32_t>(result.failure->schedule.size());
-  write_all(file, &answer, sizeof answer);
-  write_all(file, result.failure->what.data(), answer.what_bytes);
-  write_all(file, result.failure->schedule.data(), answer.schedule_bytes);
+  if (answer.failed) {
+    answer.kind = result.failure->kind;
+    answer.what_bytes = static_cast<std::uint32_t>(result.failure->what.size());
+    answer.schedule_bytes = static_cast<std::uint32_t>(result.failure->schedule.size());
+  }
+  std::string text(reinterpret_cast<const char*>(&answer), sizeof answer);
+  if (answer.failed) text += result.failure->what + result.failure->schedule;
+  ring::write_all(file, text);
 }
 
-Worker begin_worker(const Program& program, const SearchOptions& options) {
+Worker::Worker(const Program& program, const SearchOptions& options) {
   std::array<int, 2> pipe{};
   if (::pipe(pipe.data()) != 0) throw std::system_error(errno, std::generic_category(), "pipe to a searching process");
-  const pid_t process = ::fork();
-  if (process < 0) throw std::system_error(errno, std::generic_category(), "fork a searching process");
-  if (process == 0) {
+  process_ = ::fork();
+  if (process_ == 0) {
     ::close(pipe[0]);
-    answer(pipe[1], search(program, options));
+    tell(pipe[1], search(program, options));
     ::_exit(0);  // what else the copy holds is the parent's to end
   }
+  const int fault = errno;
   ::close(pipe[1]);
-  return {.process = process, .answers = pipe[0]};
+  answers_ = pipe[0];
+  if (process_ > 0) return;
+  wait();
+  throw std::system_error(fault, std::generic_category(), "fork a searching process");
 }
 
-SearchResult end_worker(const Worker& worker, std::size_t shard) {
-  const std::string said = read_all(worker.answers);
-  ::close(worker.answers);
-  int status = 0;
-  while (::waitpid(worker.process, &status, 0) < 0 && errno == EINTR) {
-  }
+SearchResult result_of(Worker& worker, std::size_t shard) {
+  const std::string said = worker.answer();
+  const int status = worker.wait();
   Answer answer;
   SearchResult result;
   if (said.size() >= sizeof answer) std::memcpy(&answer, said.data(), sizeof answer);
@@ -130,11 +139,11 @@ SearchResult search_in_processes(const Program& program, const SearchOptions& op
     SearchOptions part = options;
     part.shard = options.shard + options.shards * job;
     part.shards = options.shards * jobs;
-    workers.push_back(begin_worker(program, part));
+    workers.emplace_back(program, part);
   }
   SearchResult all;
   for (std::size_t job = 0; job < jobs; ++job) {
-    SearchResult part = end_worker(workers[job], job);
+    SearchResult part = result_of(workers[job], job);
     all.complete += part.complete;
     all.blocked += part.blocked;
     all.cut = all.cut || part.cut;

@@ -4,12 +4,19 @@
 #include "explore/parallel.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <set>
+#include <system_error>
 #include <utility>
 #include <vector>
+
+#include "ring/sanitizers.h"
 
 namespace ringside::explore {
 namespace {
@@ -67,13 +74,7 @@ TEST(Shards, AreOfAboutTheSameSize) {
 
 // What AddressSanitizer keeps of frames, to find uses of them after their return, it never gets back from fibers that
 // are left in the middle: after a search of this size the process has 44 GB of it mapped.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool can_fork_after_searches = false;
-#elif defined(__has_feature)
-constexpr bool can_fork_after_searches = !__has_feature(address_sanitizer);
-#else
-constexpr bool can_fork_after_searches = true;
-#endif
+constexpr bool can_fork_after_searches = RINGSIDE_ADDRESS_SANITIZER == 0;
 
 TEST(Processes, CountTogetherWhatOneSearchCounts) {
   if (!can_fork_after_searches) GTEST_SKIP() << "AddressSanitizer has mapped too much for the kernel to fork";
@@ -95,6 +96,24 @@ TEST(Processes, TellAFailureStepByStep) {
   ASSERT_TRUE(result.failure);
   EXPECT_EQ(result.failure->what, "two and one");
   EXPECT_EQ(result.failure->steps.size(), 15u);  // 3 threads of an update, which is two steps, two loads and a store
+}
+
+TEST(Processes, WhereOneCannotBeHadNoneIsLeft) {
+  rlimit usual{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+  const int next = ::dup(STDERR_FILENO);
+  ::close(next);
+  // One pipe can be had and, when its other end is closed, no second one.
+  rlimit few = usual;
+  few.rlim_cur = static_cast<rlim_t>(next) + 2;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  EXPECT_THROW(search_in_processes(busy(), {}, 2), std::system_error);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(errno, ECHILD);
+  const int again = ::dup(STDERR_FILENO);
+  ::close(again);
+  EXPECT_EQ(again, next);
 }
 
 TEST(Processes, OneThatDiesIsAFailure) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -103,6 +104,8 @@ std::string text_of(const ProgramReport& report, const ring::TextStyle& style);
 std::string html_of(const std::vector<ProgramReport>& reports);
 /// "ringside-explored/1": what one process found. A reader may rely on its keys; new ones may come.
 std::string json_of(const std::vector<ProgramReport>& reports);
+/// The programs of such a document, to stand in another.
+nlohmann::ordered_json json_programs(const std::vector<ProgramReport>& reports);
 /// Errors: no such document, with the place.
 ring::Result<std::vector<ProgramReport>> reports_from_json(std::string_view text);
 

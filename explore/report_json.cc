@@ -155,11 +155,16 @@ ProgramReport report_from(const Json& json) {
 
 }  // namespace
 
+Json json_programs(const std::vector<ProgramReport>& reports) {
+  Json programs = Json::array();
+  for (const ProgramReport& report : reports) programs.push_back(to_json(report));
+  return programs;
+}
+
 std::string json_of(const std::vector<ProgramReport>& reports) {
   Json json;
   json["schema"] = schema;
-  json["programs"] = Json::array();
-  for (const ProgramReport& report : reports) json["programs"].push_back(to_json(report));
+  json["programs"] = json_programs(reports);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

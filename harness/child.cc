@@ -21,6 +21,7 @@
 #include <string_view>
 
 #include "ring/defect.h"
+#include "ring/io.h"
 
 namespace ringside::harness {
 
@@ -105,17 +106,6 @@ void watch_rings(Shared* shared, const World& world) {
   }
 }
 
-bool write_all(int fd, const std::string& text) {
-  std::size_t written = 0;
-  while (written < text.size()) {
-    const ssize_t count = write(fd, text.data() + written, text.size() - written);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    written += static_cast<std::size_t>(count);
-  }
-  return true;
-}
-
 [[noreturn]] void child_main(int result_fd, Shared* shared, pid_t parent,
                              const std::function<RunResult(ChildScope& scope)>& work) {
   setpgid(0, 0);
@@ -136,7 +126,8 @@ bool write_all(int fd, const std::string& text) {
             shared->region_count = 0;
             watch(shared, ring.consumer_page, ring.page_size, 0, Part::consumer_page);
           },
-      .leave = [result_fd](const RunResult& result) { _exit(write_all(result_fd, to_json_line(result)) ? 0 : 1); }};
+      .leave = [result_fd](
+                   const RunResult& result) { _exit(ring::write_all(result_fd, to_json_line(result)) == 0 ? 0 : 1); }};
   scope.leave(work(scope));
   _exit(1);
 }

@@ -19,6 +19,7 @@
 #include "harness/run_result_json.h"
 #include "harness/shell.h"
 #include "harness/signals.h"
+#include "ring/io.h"
 
 namespace ringside::harness {
 namespace {
@@ -29,17 +30,6 @@ struct Output {
   int status = 0;  ///< as waitpid gives it
   std::string text;
 };
-
-std::string read_all(int fd) {
-  std::string text;
-  std::array<char, 65536> buffer;
-  while (true) {
-    const ssize_t count = read(fd, buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(count));
-  }
-}
 
 /// Runs the file to its end; what it writes to standard error goes to ours.
 ring::Result<Output> output_of(const std::string& path, std::vector<std::string> arguments) {
@@ -57,7 +47,7 @@ ring::Result<Output> output_of(const std::string& path, std::vector<std::string>
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   Output output;
-  if (fault == 0) output.text = read_all(ends[0]);
+  if (fault == 0) output.text = ring::read_all(ends[0]);
   close(ends[0]);
   if (fault != 0) return ring::errno_error(fmt::format("run {}", path), fault, "name an explored program's file");
   while (waitpid(child, &output.status, 0) < 0 && errno == EINTR) {
@@ -186,7 +176,7 @@ std::string render(const ExploreReport& report, ReportFormat format, const TextS
   if (report.html) return explore::html_of(report.programs);
   if (format == ReportFormat::json) {
     nlohmann::ordered_json json = json_document("ringside-explore/1", report);
-    json["programs"] = nlohmann::ordered_json::parse(explore::json_of(report.programs)).at("programs");
+    json["programs"] = explore::json_programs(report.programs);
     return dump(json, 2) + '\n';
   }
   std::string text = heading(report.context, style) + '\n';
