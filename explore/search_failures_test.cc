@@ -3,6 +3,7 @@
 // What ends a search before its time, each told by its name.
 #include <gtest/gtest.h>
 
+#include "explore/lock_programs.h"
 #include "explore/search.h"
 
 namespace ringside::explore {
@@ -109,21 +110,10 @@ TEST(SearchFailures, AnotherNumberOfChoicesThanBeforeIsTold) {
 }
 
 TEST(SearchFailures, TwoLocksTakenCrosswiseDeadlock) {
-  static std::uint32_t a;
-  static std::uint32_t b;
-  const auto both = [](std::uint32_t* first, std::uint32_t* second) {
-    return [=] {
-      lock(first);
-      lock(second);
-      unlock(second);
-      unlock(first);
-    };
-  };
-  const auto begin = [] { a = b = 0; };
-  const SearchResult crosswise = search({.begin = begin, .threads = {both(&a, &b), both(&b, &a)}, .end = {}});
+  const SearchResult crosswise = search(two_locks(true));
   ASSERT_TRUE(crosswise.failure);
   EXPECT_EQ(crosswise.failure->kind, FailureKind::deadlock);
-  const SearchResult ordered = search({.begin = begin, .threads = {both(&a, &b), both(&a, &b)}, .end = {}});
+  const SearchResult ordered = search(two_locks(false));
   EXPECT_FALSE(ordered.failure) << ordered.failure->what;
   EXPECT_EQ(ordered.complete, 2u);  // who is first
 }

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "explore/lock_programs.h"
 #include "explore/search.h"
 
 namespace ringside::explore {
@@ -110,17 +111,7 @@ TEST(Walks, AThreadThatWaitsSleepsUntilThereIsSomething) {
 }
 
 TEST(Walks, TwoLocksTakenCrosswiseAreFoundByEach) {
-  static std::uint32_t a;
-  static std::uint32_t b;
-  const auto both = [](std::uint32_t* first, std::uint32_t* second) {
-    return [=] {
-      lock(first);
-      lock(second);
-      unlock(second);
-      unlock(first);
-    };
-  };
-  const Program program{.begin = [] { a = b = 0; }, .threads = {both(&a, &b), both(&b, &a)}, .end = {}};
+  const Program program = two_locks(true);
   SearchOptions options;
   options.most_executions = 1000;
   for (const auto& chooser : {random_walk(1), pct_walk(1, 2), bounded_walk(2)}) {

@@ -5,39 +5,23 @@
 
 #include <set>
 
-#include "explore/explored.h"
+#include "explore/runtime/explored_test_support.h"
 #include "explore/runtime/test/events.h"
 
 namespace ringside::explore {
 namespace {
 
-struct Seen {
-  SearchResult result;
+struct Seen : Observed {
   std::set<int> results;
 };
 
-Seen run_all(std::vector<void (*)()> threads, void (*begin)() = nullptr) {
+Seen run_all(const std::vector<void (*)()>& threads, void (*begin)() = nullptr) {
   Seen seen;
-  Program program;
-  if (begin != nullptr) program.begin = begin;
-  for (const auto thread : threads) program.threads.emplace_back(thread);
-  program.end = [&seen] {
+  seen.result = explore(program_of(threads, begin, [&seen] {
     if (events_failed != 0) fail("the program says so");
     seen.results.insert(events_results[0]);
-  };
-  seen.result = explore(program);
+  }));
   return seen;
-}
-
-void expect_clean(const Seen& seen) {
-  EXPECT_FALSE(seen.result.failure) << seen.result.failure->what;
-  EXPECT_GT(seen.result.complete, 0u);
-}
-
-void expect_failure(const Seen& seen, FailureKind kind, const std::string& what = "") {
-  ASSERT_TRUE(seen.result.failure);
-  EXPECT_EQ(name_of(seen.result.failure->kind), name_of(kind)) << seen.result.failure->what;
-  EXPECT_NE(seen.result.failure->what.find(what), std::string::npos) << seen.result.failure->what;
 }
 
 TEST(ExploredEventfd, PassesAMessage) {

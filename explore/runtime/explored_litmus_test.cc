@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "explore/explored.h"
+#include "explore/runtime/explored_test_support.h"
 #include "explore/runtime/test/litmus.h"
 
 namespace ringside::explore {
@@ -15,43 +15,35 @@ namespace {
 
 using Thread = void (*)();
 
-struct Seen {
-  SearchResult result;
+struct Seen : Observed {
   std::set<std::pair<int, int>> outcomes;  ///< of threads 0 and 1
 };
 
-Seen explore_threads(std::vector<Thread> threads, MemoryModel model = MemoryModel::c11) {
+Seen explore_threads(const std::vector<Thread>& threads, MemoryModel model = MemoryModel::c11) {
   Seen seen;
-  Program program;
-  program.begin = litmus_begin;
-  for (const Thread thread : threads) program.threads.emplace_back(thread);
-  program.end = [&seen] {
+  const Program program = program_of(threads, litmus_begin, [&seen] {
     if (litmus_failed != 0) fail("the litmus test says so");
     seen.outcomes.emplace(litmus_seen[0], litmus_seen[1]);
-  };
+  });
   seen.result = explore(program, {.model = model});
   return seen;
 }
 
-void expect_clean(const Seen& seen, std::uint64_t executions) {
-  EXPECT_FALSE(seen.result.failure) << seen.result.failure->what;
-  EXPECT_EQ(seen.result.complete, executions);
+/// And none of them blocked.
+void expect_all_clean(const Seen& seen, std::uint64_t executions) {
+  expect_clean(seen, executions);
   EXPECT_EQ(seen.result.blocked, 0u);
 }
 
-void expect_race(const Seen& seen, const std::string& what) {
-  ASSERT_TRUE(seen.result.failure);
-  EXPECT_EQ(seen.result.failure->kind, FailureKind::data_race);
-  EXPECT_NE(seen.result.failure->what.find(what), std::string::npos) << seen.result.failure->what;
-}
+void expect_race(const Seen& seen, const std::string& what) { expect_failure(seen, FailureKind::data_race, what); }
 
 TEST(ExploredLitmus, StoreBuffering) {
   for (const auto& threads : {std::vector{cpp_sb_left, cpp_sb_right}, {c_sb_left, c_sb_right}}) {
     const Seen weak = explore_threads(threads);
-    expect_clean(weak, 4);
+    expect_all_clean(weak, 4);
     EXPECT_TRUE(weak.outcomes.contains({0, 0}));
     const Seen strong = explore_threads(threads, MemoryModel::sc);
-    expect_clean(strong, 3);
+    expect_all_clean(strong, 3);
     EXPECT_FALSE(strong.outcomes.contains({0, 0}));
   }
 }
@@ -60,7 +52,7 @@ TEST(ExploredLitmus, StoreBufferingThatIsForbidden) {
   for (const auto& threads :
        {std::vector{cpp_sb_seq_cst_left, cpp_sb_seq_cst_right}, {cpp_sb_fences_left, cpp_sb_fences_right}}) {
     const Seen seen = explore_threads(threads);
-    expect_clean(seen, 3);
+    expect_all_clean(seen, 3);
     EXPECT_FALSE(seen.outcomes.contains({0, 0}));
   }
 }
@@ -68,16 +60,16 @@ TEST(ExploredLitmus, StoreBufferingThatIsForbidden) {
 TEST(ExploredLitmus, StoreBufferingOfVolatiles) {
   // The same executions as of atomics, stale values included.
   const Seen weak = explore_threads({volatile_sb_left, volatile_sb_right});
-  expect_clean(weak, 4);
+  expect_all_clean(weak, 4);
   EXPECT_EQ(weak.outcomes, (std::set<std::pair<int, int>>{{0, 0}, {0, 1}, {1, 0}, {1, 1}}));
-  expect_clean(explore_threads({volatile_sb_left, volatile_sb_right}, MemoryModel::sc), 3);
+  expect_all_clean(explore_threads({volatile_sb_left, volatile_sb_right}, MemoryModel::sc), 3);
 }
 
 TEST(ExploredLitmus, MessagePassing) {
   // The flag is seen or not.
-  expect_clean(explore_threads({cpp_mp_send, cpp_mp_receive}), 2);
-  expect_clean(explore_threads({c_mp_send, c_mp_receive}), 2);
-  expect_clean(explore_threads({volatile_mp_send, volatile_mp_receive}), 2);
+  expect_all_clean(explore_threads({cpp_mp_send, cpp_mp_receive}), 2);
+  expect_all_clean(explore_threads({c_mp_send, c_mp_receive}), 2);
+  expect_all_clean(explore_threads({volatile_mp_send, volatile_mp_receive}), 2);
 }
 
 TEST(ExploredLitmus, AMessageBehindARelaxedFlagRaces) {
@@ -93,7 +85,7 @@ class VolatileModes : public testing::Test {
 TEST_F(VolatileModes, RelaxedVolatilesPassNoMessage) {
   set_volatile_mode(VolatileMode::relaxed);
   expect_race(explore_threads({volatile_mp_send, volatile_mp_receive}), "plain write of thread 0");
-  expect_clean(explore_threads({volatile_sb_left, volatile_sb_right}), 4);
+  expect_all_clean(explore_threads({volatile_sb_left, volatile_sb_right}), 4);
 }
 
 TEST_F(VolatileModes, PlainVolatilesRaceThemselves) {
@@ -101,7 +93,7 @@ TEST_F(VolatileModes, PlainVolatilesRaceThemselves) {
   expect_race(explore_threads({volatile_sb_left, volatile_sb_right}), "race for 4 bytes");
 }
 
-TEST(ExploredLitmus, EveryUpdateInEveryWidth) { expect_clean(explore_threads({cpp_updates}), 1); }
+TEST(ExploredLitmus, EveryUpdateInEveryWidth) { expect_all_clean(explore_threads({cpp_updates}), 1); }
 
 TEST(ExploredLitmus, AdditionsOfEveryWidthAreAtomic) {
   for (const Thread add : {cpp_add_8, cpp_add_16, cpp_add_32, cpp_add_64}) {
@@ -115,8 +107,8 @@ TEST(ExploredLitmus, AdditionsOfEveryWidthAreAtomic) {
 
 TEST(ExploredLitmus, CompareExchange) {
   // One of the two gets the ticket; the loop, alone, sees only what was there.
-  expect_clean(explore_threads({cpp_take_strong, cpp_take_strong}), 2);
-  expect_clean(explore_threads({cpp_take_weak}), 1);
+  expect_all_clean(explore_threads({cpp_take_strong, cpp_take_strong}), 2);
+  expect_all_clean(explore_threads({cpp_take_weak}), 1);
 }
 
 TEST(ExploredLitmus, RacesAreFoundByTheByte) {
@@ -127,7 +119,7 @@ TEST(ExploredLitmus, RacesAreFoundByTheByte) {
 }
 
 TEST(ExploredLitmus, TwoThreadsThatOnlyReadDoNotRace) {
-  expect_clean(explore_threads({c_use_own_stack, c_use_own_stack}), 1);
+  expect_all_clean(explore_threads({c_use_own_stack, c_use_own_stack}), 1);
 }
 
 TEST(ExploredLitmus, InitialisersRunOutsideOfAnyExecution) { EXPECT_EQ(cpp_static_initialiser_ran(), 1); }
@@ -136,7 +128,7 @@ TEST(ExploredLitmus, EachExecutionBeginsWithTheFirstOnesStaticData) {
   // Without that the second execution would find the flag set.
   for (int round = 0; round < 2; ++round) {
     const Seen seen = explore_threads({cpp_sb_left, cpp_sb_right});
-    expect_clean(seen, 4);
+    expect_all_clean(seen, 4);
     EXPECT_EQ(seen.outcomes.size(), 4u);
   }
 }

@@ -7,46 +7,25 @@
 #include <set>
 #include <utility>
 
-#include "explore/explored.h"
+#include "explore/runtime/explored_test_support.h"
 #include "explore/runtime/test/sync.h"
 
 namespace ringside::explore {
 namespace {
 
-struct Seen {
-  SearchResult result;
+struct Seen : Observed {
   std::set<std::pair<int, int>> results;
   std::set<int> sums;
 };
 
-Seen run_all(std::vector<void (*)()> threads, void (*begin)() = nullptr) {
+Seen run_all(const std::vector<void (*)()>& threads, void (*begin)() = nullptr) {
   Seen seen;
-  Program program;
-  if (begin != nullptr) program.begin = begin;
-  for (const auto thread : threads) program.threads.emplace_back(thread);
-  program.end = [&seen] {
+  seen.result = explore(program_of(threads, begin, [&seen] {
     if (sync_failed != 0) fail("the program says so");
     seen.results.emplace(sync_results[0], sync_results[1]);
     seen.sums.insert(sync_sum);
-  };
-  seen.result = explore(program);
+  }));
   return seen;
-}
-
-void expect_clean(const Seen& seen) {
-  EXPECT_FALSE(seen.result.failure) << seen.result.failure->what;
-  EXPECT_GT(seen.result.complete, 0u);
-}
-
-void expect_clean(const Seen& seen, std::uint64_t executions) {
-  expect_clean(seen);
-  EXPECT_EQ(seen.result.complete, executions);
-}
-
-void expect_failure(const Seen& seen, FailureKind kind, const std::string& what = "") {
-  ASSERT_TRUE(seen.result.failure);
-  EXPECT_EQ(name_of(seen.result.failure->kind), name_of(kind)) << seen.result.failure->what;
-  EXPECT_NE(seen.result.failure->what.find(what), std::string::npos) << seen.result.failure->what;
 }
 
 TEST(ExploredLocks, EachKindExcludes) {

@@ -112,51 +112,46 @@ void release_within(void* block) {
   heap().release(block);
 }
 
-void release(void* block) {
+/// `outside` takes what was not allocated within an execution.
+template <class Outside>
+void release(void* block, Outside outside) {
   if (block == nullptr) return;
   if (heap().holds(block)) {
     release_within(block);
   } else {
-    std::free(block);
+    outside(block);
   }
 }
 
 // The operators, outside of executions those of the program: what one side makes the other may delete.
 
-void* allocate_for_new(std::size_t size) {
-  if (!in_an_execution()) return ::operator new(size);
-  void* const block = allocate(size, 1);
+/// As allocate(), and never null.
+void* allocate_or_throw(std::size_t size, std::size_t alignment) {
+  void* const block = allocate(size, alignment);
   if (block == nullptr) throw std::bad_alloc();
   return block;
 }
 
+void* allocate_for_new(std::size_t size) {
+  return in_an_execution() ? allocate_or_throw(size, 1) : ::operator new(size);
+}
+
 void* allocate_for_new(std::size_t size, std::size_t alignment) {
-  if (!in_an_execution()) return ::operator new(size, std::align_val_t{alignment});
-  void* const block = allocate(size, alignment);
-  if (block == nullptr) throw std::bad_alloc();
-  return block;
+  return in_an_execution() ? allocate_or_throw(size, alignment) : ::operator new(size, std::align_val_t{alignment});
 }
 
 void* allocate_for_quiet_new(std::size_t size) {
   return in_an_execution() ? allocate(size, 1) : ::operator new(size, std::nothrow);
 }
 
+void release_for_free(void* block) { release(block, std::free); }
+
 void release_for_delete(void* block) {
-  if (block == nullptr) return;
-  if (heap().holds(block)) {
-    release_within(block);
-  } else {
-    ::operator delete(block);
-  }
+  release(block, [](void* outside) { ::operator delete(outside); });
 }
 
 void release_for_delete(void* block, std::size_t alignment) {
-  if (block == nullptr) return;
-  if (heap().holds(block)) {
-    release_within(block);
-  } else {
-    ::operator delete(block, std::align_val_t{alignment});
-  }
+  release(block, [alignment](void* outside) { ::operator delete(outside, std::align_val_t{alignment}); });
 }
 
 }  // namespace
@@ -177,7 +172,7 @@ void* ringside_explored_calloc(std::size_t count, std::size_t size) {
   return runtime::in_an_execution() ? runtime::allocate(bytes, 1) : std::calloc(count, size);
 }
 
-void ringside_explored_free(void* block) { runtime::release(block); }
+void ringside_explored_free(void* block) { runtime::release_for_free(block); }
 
 void* ringside_explored_realloc(void* block, std::size_t size) {
   if (!runtime::in_an_execution() && !runtime::heap().holds(block)) return std::realloc(block, size);
@@ -193,7 +188,7 @@ void* ringside_explored_realloc(void* block, std::size_t size) {
   const std::size_t kept = std::min(size, runtime::heap().size_of(block));
   if (auto* const engine = runtime::enter(__builtin_return_address(0))) runtime::access(*engine, block, kept, false);
   std::memcpy(moved, block, kept);
-  runtime::release(block);
+  runtime::release_for_free(block);
   return moved;
 }
 
