@@ -58,6 +58,13 @@ for line in child.stdout:
         child.kill()
         running.unlink()
         fault("panic: Kernel panic - not syncing: sysrq")
+    if event["event"] == "begin" and "emulated" in kernel and "panics" in event["test"]:
+        lost = here / "lost"
+        lost.write_text((lost.read_text() if lost.exists() else "") + "x")
+        if "always" in kernel or lost.read_text() == "x":
+            child.kill()
+            running.unlink()
+            fault("panic: 6.1 had a kernel oops: Oops: int3: 0000 [#1] SMP NOPTI")
     if event["event"] == "begin" and "slow" in kernel and "panics" in event["test"]:
         child.kill()
         running.unlink()
@@ -435,6 +442,21 @@ class Guests(Case):
         self.assertEqual(self.cells()["tests: the step itself"]["panics"],
                          ("fail", "5 of its tests were not run: panic: Kernel panic - not syncing: sysrq"))
 
+    def test_a_guest_that_the_emulator_has_lost_costs_nothing(self):
+        self.tests("T.panics", "T.z_passes")
+        status, out, err = self.run_matrix("emulated")
+        self.assertEqual(status, 0, out)
+        self.assertEqual(self.cells()["tests: T panics"]["emulated"], ("pass", ""))
+        self.assertEqual(self.guests("emulated"), 1 + 2)
+        self.assertIn("emulated tests: again in another guest: panic: 6.1 had a kernel oops: Oops: int3", err)
+
+    def test_an_emulator_that_loses_guest_after_guest_is_told(self):
+        self.tests("T.panics")
+        status, _, _ = self.run_matrix("always_emulated")
+        self.assertEqual(status, 1)
+        self.assertEqual(self.cells()["tests: T panics"]["always_emulated"][0], "fail")
+        self.assertEqual(self.guests("always_emulated"), 1 + 4)
+
     def test_a_step_whose_time_is_up_is_not_begun_again(self):
         self.tests("T.panics", "T.passes")
         self.assertEqual(self.run_matrix("slow")[0], 1)
@@ -465,6 +487,12 @@ class Guests(Case):
                 (self.root / "scripts/most").write_text("0", encoding="utf-8")
                 self.assertEqual(self.run_matrix("a", "b", "c", arguments=["--jobs", jobs])[0], 0)
                 self.assertEqual((self.root / "scripts/most").read_text(encoding="utf-8"), jobs)
+
+    def test_a_step_that_wants_the_machine_for_itself_has_it(self):
+        (self.root / "scripts/most").write_text("0", encoding="utf-8")
+        steps = f"alone = true\n{TESTS}alone = true\n"  # the first line is the features' own
+        self.assertEqual(self.run_matrix("a", "b", "c", steps=steps, arguments=["--jobs", "2"])[0], 0)
+        self.assertEqual((self.root / "scripts/most").read_text(encoding="utf-8"), "1")
 
     def test_no_more_guests_run_at_once_than_memory_has_room_for(self):
         huge = has_everything("a", 'memory = "900G"'), has_everything("b", 'memory = "900G"')

@@ -40,6 +40,7 @@ class Step:
     only: str = ""           # of tests: pattern of names
     left_out: dict = dataclasses.field(default_factory=dict)     # of tests: pattern of names -> why
     environment: dict = dataclasses.field(default_factory=dict)
+    alone: bool = False      # no other guest beside
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,7 +86,7 @@ ACTIONS = {
     "check": {"arguments"},
     "mutants": {"arguments"},
 }
-STEP_KEYS = {"does", "time_limit", "needs", "where", "only_on", "why", "offline", "hide"}
+STEP_KEYS = {"does", "time_limit", "needs", "where", "only_on", "why", "offline", "hide", "alone"}
 KERNEL_KEYS = {"name", "lacks", "smp", "memory", "write"}
 
 
@@ -121,7 +122,7 @@ class Place:
                 raise self.error(f'no key "{key}"', f"write {what}")
             return default
         value = self.table[key]
-        if not isinstance(value, kind) or isinstance(value, bool):
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise self.error(f"{key} is {describe(value)}", f"write {what}")
         return value
 
@@ -200,7 +201,8 @@ def read_step(place, name, features, kernels):
                 offline=place.items("offline", int, "a list of CPU numbers, as [1, 3]"),
                 hide=hidden(place, features),
                 arguments=place.items("arguments", str, "a list of texts"),
-                environment=place.texts("environment", 'environment as a table: NAME = "value"'))
+                environment=place.texts("environment", 'environment as a table: NAME = "value"'),
+                alone=place.take("alone", bool, "alone as true or false", default=False))
 
 
 def why_not(step, kernel, lacks):
