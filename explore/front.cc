@@ -16,23 +16,6 @@
 namespace ringside::explore {
 namespace {
 
-constexpr const char* help =
-    "usage: {} [NAME...] [option...]\n"
-    "Explores every execution of the programs that are registered under these names, or of all.\n"
-    "  --memory MODEL     sc, tso or c11; default: c11\n"
-    "  --search WAY       dpor (every execution), random or pct (drawn); default: dpor\n"
-    "  --preemptions N    all that take so many preemptions and stale accesses at most, the simplest first\n"
-    "  --seed S           of what is drawn; default: 1\n"
-    "  --shard I/N        only the I-th of N parts\n"
-    "  --executions N     no more than so many; the verdict is then bounded; default of drawn ones: 10000\n"
-    "  --events N         more in one execution is a loop without an end; default: 1000\n"
-    "  --format FORMAT    table, json or html; default: table\n"
-    "  --output FILE      write the report there, all at once\n"
-    "  --list             only name the programs\n"
-    "  --replay TOKEN     one failing execution again\n"
-    "  --quiet            no remarks on standard error\n"
-    "Exit status: 0 nothing fails; 1 something fails; 2 wrong usage; 70 a fault of the explorer.\n";
-
 void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
 int refuse(const std::string& program, const ring::Error& error) {
@@ -193,7 +176,7 @@ int front(const std::string& program, const std::vector<std::string>& arguments,
   auto options = front_options(arguments);
   if (!options) return refuse(program, options.error());
   if (options->help) {
-    std::fputs(fmt::format(fmt::runtime(help), program).c_str(), stdout);
+    std::fputs(front_help(program).c_str(), stdout);
     return front_clean;
   }
   const bool lists = options->list;

@@ -40,7 +40,9 @@ struct FrontOptions {
 };
 
 /// Every error says in one line what is wrong with which argument.
-ring::Result<FrontOptions> front_options(const std::vector<std::string>& arguments);
+ring::Result<FrontOptions> front_options(std::vector<std::string> arguments);
+/// What --help says.
+std::string front_help(const std::string& program);
 
 /// What names a failing execution: `NAME/MODEL/BUILD/SCHEDULE`, where BUILD is the beginning of the program file's
 /// build id.

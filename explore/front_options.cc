@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// CLI11 takes the line apart and writes the help.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
-#include <optional>
+#include <memory>
 #include <utility>
 
 #include "explore/front.h"
@@ -11,122 +15,120 @@
 namespace ringside::explore {
 namespace {
 
-std::optional<MemoryModel> model_named(std::string_view name) {
-  for (const MemoryModel model : {MemoryModel::sc, MemoryModel::tso, MemoryModel::c11}) {
-    if (name == name_of(model)) return model;
-  }
-  return std::nullopt;
-}
-
 tl::unexpected<ring::Error> wrong(const std::string& what, std::string reason, std::string remedy) {
   return ring::error("read " + what, std::move(reason), std::move(remedy));
 }
 
-ring::Result<std::uint64_t> count_from(const std::string& option, const std::string& text) {
-  std::uint64_t count = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (fault != std::errc{} || end != text.data() + text.size() || count == 0) {
-    return wrong(option, fmt::format("\"{}\" is no count", text), "write digits: 1 or more");
-  }
-  return count;
+template <class Value>
+using Words = std::map<std::string, Value>;
+
+const Words<MemoryModel> models{{"sc", MemoryModel::sc}, {"tso", MemoryModel::tso}, {"c11", MemoryModel::c11}};
+const Words<FrontSearch> searches{
+    {"dpor", FrontSearch::dpor}, {"random", FrontSearch::random}, {"pct", FrontSearch::pct}};
+const Words<FrontFormat> formats{
+    {"table", FrontFormat::table}, {"json", FrontFormat::json}, {"html", FrontFormat::html}};
+
+/// One of the words; which they are says the help and the error.
+template <class Value>
+CLI::Option* add_word(CLI::App& app, const std::string& name, Value& target, const Words<Value>& words,
+                      const std::string& description) {
+  std::string known;
+  for (const auto& [word, value] : words) known += (known.empty() ? "" : ", ") + word;
+  const auto take = [name, &target, &words, known](const std::string& said) {
+    const auto found = words.find(said);
+    if (found == words.end()) throw CLI::ValidationError(name, fmt::format("\"{}\" is none of {}", said, known));
+    target = found->second;
+  };
+  return app.add_option_function<std::string>(name, take, description)->type_name("WORD");
+}
+
+/// Digits, `least` or more.
+template <class Count>
+CLI::Option* add_count(CLI::App& app, const std::string& name, Count& target, const std::string& description,
+                       Count least = 1) {
+  const auto take = [name, &target, least](const std::string& said) {
+    Count count = 0;
+    const char* const end = said.data() + said.size();
+    const auto [stop, fault] = std::from_chars(said.data(), end, count);
+    if (fault != std::errc{} || stop != end || count < least) {
+      throw CLI::ValidationError(name, fmt::format("\"{}\" is no count; write digits: {} or more", said, least));
+    }
+    target = count;
+  };
+  return app.add_option_function<std::string>(name, take, description)->type_name("N");
 }
 
 /// `2/4`: the second of four parts.
-ring::Result<void> take_shard(const std::string& text, SearchOptions& search) {
-  const std::size_t slash = text.find('/');
-  const auto part = count_from("--shard", text.substr(0, slash));
-  const auto parts = count_from("--shard", slash == std::string::npos ? "" : text.substr(slash + 1));
-  if (!part || !parts || *part > *parts) {
-    return wrong("--shard", fmt::format("\"{}\" is no part of a whole", text), "write I/N, I from 1 to N");
+void take_shard(const std::string& text, SearchOptions& search) {
+  std::size_t part = 0;
+  std::size_t parts = 0;
+  const char* const end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, part);
+  const bool slash = first.ec == std::errc{} && first.ptr != end && *first.ptr == '/';
+  const auto second = slash ? std::from_chars(first.ptr + 1, end, parts) : first;
+  if (!slash || second.ec != std::errc{} || second.ptr != end || part < 1 || part > parts) {
+    const std::string reason = fmt::format("\"{}\" is no part of a whole; write I/N, I from 1 to N", text);
+    throw CLI::ValidationError("--shard", reason);
   }
-  search.shard = static_cast<std::size_t>(*part - 1);
-  search.shards = static_cast<std::size_t>(*parts);
-  return {};
+  search.shard = part - 1;
+  search.shards = parts;
 }
 
-ring::Result<void> take_way(const std::string& name, FrontOptions& options) {
-  for (const auto& [known, way] : {std::pair{"dpor", FrontSearch::dpor}, std::pair{"random", FrontSearch::random},
-                                   std::pair{"pct", FrontSearch::pct}}) {
-    if (name != known) continue;
-    options.way = way;
-    return {};
-  }
-  return wrong("--search", fmt::format("there is no search \"{}\"", name), "dpor, random or pct");
+/// What the line may say, and where that goes.
+std::unique_ptr<CLI::App> make_app(FrontOptions& options, const std::string& program) {
+  auto app = std::make_unique<CLI::App>(
+      "Explores every execution of the programs that are registered under these names, or of all.", program);
+  app->footer("Exit status: 0 nothing fails; 1 something fails; 2 wrong usage; 70 a fault of the explorer.");
+  app->add_option("name", options.names, "programs; default: all")->type_name("NAME");
+  add_word(*app, "--memory", options.search.model, models, "memory model: sc, tso or c11; default: c11");
+  auto* const way =
+      add_word(*app, "--search", options.way, searches, "dpor (every execution), random or pct (drawn); default: dpor");
+  auto* const preemptions =
+      add_count(*app, "--preemptions", options.preemptions,
+                "all that take so many preemptions and stale accesses at most, the simplest first", std::size_t{0});
+  preemptions->excludes(way);
+  add_count(*app, "--seed", options.seed, "of what is drawn; default: 1", std::uint64_t{0});
+  const auto part = [&options](const std::string& text) { take_shard(text, options.search); };
+  app->add_option_function<std::string>("--shard", part, "only the I-th of N parts")->type_name("I/N");
+  add_count(*app, "--executions", options.search.most_executions,
+            "no more than so many; the verdict is then bounded; default of drawn ones: 10000");
+  add_count(*app, "--events", options.search.most_events,
+            "more in one execution is a loop without an end; default: 1000");
+  add_word(*app, "--format", options.format, formats, "table, json or html; default: table");
+  app->add_option("--output", options.output, "write the report there, all at once")->type_name("FILE");
+  app->add_flag("--list", options.list, "only name the programs");
+  app->add_option("--replay", options.replay, "one failing execution again")->type_name("TOKEN");
+  app->add_flag("--quiet", options.quiet, "no remarks on standard error");
+  return app;
 }
 
-/// Options with a number; preemptions and seeds may be 0.
-ring::Result<void> take_number(const std::string& option, const std::string& value, FrontOptions& options) {
-  const bool zero = value == "0" && (option == "--preemptions" || option == "--seed");
-  const auto count = zero ? ring::Result<std::uint64_t>{0} : count_from(option, value);
-  if (!count) return tl::unexpected(count.error());
-  if (option == "--executions") options.search.most_executions = *count;
-  if (option == "--events") options.search.most_events = static_cast<std::size_t>(*count);
-  if (option == "--seed") options.seed = *count;
-  if (option == "--preemptions") {
-    options.way = FrontSearch::bounded;
-    options.preemptions = static_cast<std::size_t>(*count);
-  }
-  return {};
-}
-
-ring::Result<void> take_value(const std::string& option, const std::string& value, FrontOptions& options) {
-  if (option == "--memory") {
-    const auto model = model_named(value);
-    if (!model) return wrong(option, fmt::format("there is no memory model \"{}\"", value), "sc, tso or c11");
-    options.search.model = *model;
-  } else if (option == "--format") {
-    if (value != "table" && value != "json" && value != "html") {
-      return wrong(option, fmt::format("there is no format \"{}\"", value), "table, json or html");
-    }
-    options.format = value == "table" ? FrontFormat::table : value == "json" ? FrontFormat::json : FrontFormat::html;
-  } else if (option == "--output") {
-    options.output = value;
-  } else if (option == "--replay") {
-    options.replay = value;
-  } else if (option == "--search") {
-    return take_way(value, options);
-  } else if (option == "--shard") {
-    return take_shard(value, options.search);
-  } else {
-    return take_number(option, value, options);
-  }
-  return {};
-}
-
-bool takes_value(const std::string& option) {
-  for (const char* const known : {"--memory", "--search", "--preemptions", "--executions", "--events", "--seed",
-                                  "--shard", "--format", "--output", "--replay"}) {
-    if (option == known) return true;
-  }
-  return false;
+/// What CLI11 says of it, in one line: `--seed: ...`.
+tl::unexpected<ring::Error> told(const CLI::ParseError& failure) {
+  std::string text = failure.what();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return wrong("the command line", text, "--help tells what it may say");
 }
 
 }  // namespace
 
-ring::Result<FrontOptions> front_options(const std::vector<std::string>& arguments) {
+std::string front_help(const std::string& program) {
   FrontOptions options;
-  for (std::size_t at = 0; at < arguments.size(); ++at) {
-    const std::string& argument = arguments[at];
-    const std::size_t equals = argument.find('=');
-    const std::string option = argument.substr(0, equals);
-    if (argument == "--list") {
-      options.list = true;
-    } else if (argument == "--quiet") {
-      options.quiet = true;
-    } else if (argument == "--help") {
-      options.help = true;
-    } else if (takes_value(option)) {
-      const bool attached = equals != std::string::npos;
-      if (!attached && at + 1 == arguments.size())
-        return wrong(option, "it has no value", "write " + option + " VALUE");
-      const std::string value = attached ? argument.substr(equals + 1) : arguments[++at];
-      if (const auto taken = take_value(option, value, options); !taken) return tl::unexpected(taken.error());
-    } else if (argument.starts_with("-")) {
-      return wrong(argument, "there is no such option", "--help names them");
-    } else {
-      options.names.push_back(argument);
-    }
+  return make_app(options, program)->help();
+}
+
+ring::Result<FrontOptions> front_options(std::vector<std::string> arguments) {
+  FrontOptions options;
+  const auto app = make_app(options, "explore");
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
+  try {
+    app->parse(std::move(arguments));
+  } catch (const CLI::CallForHelp&) {
+    options.help = true;
+    return options;
+  } catch (const CLI::ParseError& failure) {
+    return told(failure);
   }
+  if (app->count("--preemptions") > 0) options.way = FrontSearch::bounded;
   if (options.search.shards > 1 && options.way != FrontSearch::dpor) {
     return wrong("--shard", "only the exhaustive search has parts", "leave --search and --preemptions out");
   }
@@ -152,9 +154,11 @@ ring::Result<Token> token_from(std::string_view text) {
     parts[part] = rest.substr(slash + 1);
     rest = rest.substr(0, slash);
   }
-  const auto model = model_named(parts[0]);
-  if (!model) return wrong(attempt, fmt::format("there is no memory model \"{}\"", parts[0]), "sc, tso or c11");
-  return Token{.name = std::string{rest}, .model = *model, .build = parts[1], .schedule = parts[2]};
+  const auto model = models.find(parts[0]);
+  if (model == models.end()) {
+    return wrong(attempt, fmt::format("there is no memory model \"{}\"", parts[0]), "sc, tso or c11");
+  }
+  return Token{.name = std::string{rest}, .model = model->second, .build = parts[1], .schedule = parts[2]};
 }
 
 }  // namespace ringside::explore
