@@ -10,10 +10,13 @@
 //   static const ringside::explore::Registered passing{"passing", {.begin = reset, .threads = {send, receive}}};
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "explore/program.h"
@@ -35,6 +38,19 @@ SearchResult explore(const Program& program, const SearchOptions& options, const
 int open_source(std::function<std::uint32_t()> poll);
 /// Tells every epoll and poll that waits for it to ask again. A sequentially consistent step or more.
 void wake_source(int descriptor);
+
+/// A call of libc's or of the kernel's that has no model: one of those that are refused by name (docs/explored.md), as
+/// the sources made it. `mmap64`, `open64` and their like go by the name without the number.
+struct Call {
+  std::string_view name;
+  std::array<long, 6> arguments;  ///< of `syscall`, the number first; what the call does not take is anything
+};
+/// What the kernel would return, a negative one of errno's values for an error. Nothing: this one has no answer either.
+using Answer = std::function<std::optional<long>(const Call&)>;
+/// Who answers from now on to the end of the execution, instead of a refusal; for begin's calls, instead of the
+/// original. `read` and `write` of a source are asked, too. An answer accesses memory as the kernel's side does: in
+/// steps where other threads may see it (explore/program.h).
+void answer_calls(Answer answer);
 
 /// The program as search(), replay() and minimise() must be given it; it must outlive what is returned.
 Program prepared(const Program& program);

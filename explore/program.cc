@@ -15,6 +15,9 @@ std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintpt
 /// The engine at work, told where the program's call stands.
 Engine& here(const void* site) { return Engine::current->at(site); }
 
+/// Whether a thread of a program runs; not in begin and end.
+bool inside() { return Engine::current != nullptr && Engine::current->inside(); }
+
 std::uint64_t value_at(const void* address, std::size_t size) {
   std::uint64_t value = 0;
   std::memcpy(&value, address, size);
@@ -24,7 +27,7 @@ std::uint64_t value_at(const void* address, std::size_t size) {
 }  // namespace
 
 std::uint64_t atomic_load(const void* address, std::size_t size, Order order) {
-  if (Engine::current == nullptr || !Engine::current->inside()) return value_at(address, size);
+  if (!inside()) return value_at(address, size);
   return here(__builtin_return_address(0)).load(number(address), size, event_of(EventKind::load, order), nullptr).value;
 }
 
@@ -34,6 +37,12 @@ void atomic_store(void* address, std::size_t size, std::uint64_t value, Order or
 
 std::uint64_t atomic_update(void* address, std::size_t size, Order order,
                             const std::function<std::uint64_t(std::uint64_t)>& change) {
+  if (!inside()) {
+    const std::uint64_t value = value_at(address, size);
+    const std::uint64_t changed = change(value);
+    std::memcpy(address, &changed, size);
+    return value;
+  }
   const Event asked = event_of(EventKind::exclusive_load, order);
   const std::uint64_t value = here(__builtin_return_address(0)).load(number(address), size, asked, nullptr).value;
   here(__builtin_return_address(0)).store(number(address), size, change(value), EventKind::exclusive_store, order);

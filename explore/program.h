@@ -49,7 +49,7 @@ struct Program {
 /// In begin and end: what the memory holds.
 std::uint64_t atomic_load(const void* address, std::size_t size, Order order);
 void atomic_store(void* address, std::size_t size, std::uint64_t value, Order order);
-/// Stores what `change` makes of the value; returns that value.
+/// Stores what `change` makes of the value; returns that value. In begin and end plainly.
 std::uint64_t atomic_update(void* address, std::size_t size, Order order,
                             const std::function<std::uint64_t(std::uint64_t)>& change);
 /// Stores `wanted` if the value is `expected`; returns the value.

@@ -118,6 +118,19 @@ TEST(ExploredTime, IsVirtual) {
   expect_clean(run_all({wait_until_a_second_has_passed}));
 }
 
+TEST(ExploredAnswers, StandForTheKernelsInThreadsAndInBegin) {
+  expect_clean(run_all({call_device}, begin_device));
+  expect_clean(run_all({write_event, read_event}, [] {
+    begin_eventfd();
+    call_device_in_begin();
+  }));
+}
+
+TEST(ExploredAnswers, LeaveOtherCallsRefusedAndAreForgottenWithTheExecution) {
+  expect_failure(run_all({call_device_in_vain}, begin_device), FailureKind::unmodelled, "munmap() is not modelled");
+  expect_failure(run_all({call_device}), FailureKind::unmodelled, "open() is not modelled");
+}
+
 TEST(ExploredRefusals, NameWhatHasNoModel) {
   expect_failure(run_all({open_socket}), FailureKind::unmodelled, "socket() is not modelled");
   expect_failure(run_all({make_system_call}), FailureKind::unmodelled, "system call 110, which is not modelled");

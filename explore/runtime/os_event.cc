@@ -8,6 +8,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdarg>
 #include <cstring>
 #include <utility>
@@ -81,6 +82,14 @@ ssize_t write(Engine* engine, Descriptor& descriptor, const void* buffer, std::s
   return sizeof more;
 }
 
+/// Of a source, and of a descriptor that the program's answer made up.
+std::optional<long> ask(Engine* engine, const Descriptor* descriptor, const char* name, int number, const void* buffer,
+                        std::size_t size) {
+  if (descriptor != nullptr && descriptor->kind != Kind::source) return std::nullopt;
+  const std::array<long, 6> arguments{number, reinterpret_cast<long>(buffer), static_cast<long>(size)};
+  return os_ask(engine, {.name = name, .arguments = arguments});
+}
+
 std::string not_ours(const char* call, int number) {
   return fmt::format("{} of descriptor {}, which is none of the exploration's: use it in begin, or open_source()", call,
                      number);
@@ -127,6 +136,7 @@ int ringside_explored_timerfd_settime(int number, int flags, const itimerspec* t
 ssize_t ringside_explored_read(int number, void* buffer, std::size_t size) {
   auto* const engine = runtime::enter(__builtin_return_address(0));
   auto* const descriptor = runtime::descriptors().find(number);
+  if (const auto answer = runtime::ask(engine, descriptor, "read", number, buffer, size)) return *answer;
   if (engine != nullptr && descriptor != nullptr) return runtime::read(*engine, *descriptor, buffer, size);
   if (engine != nullptr || descriptor != nullptr) return runtime::os_refuse(runtime::not_ours("read", number));
   return read(number, buffer, size);
@@ -134,6 +144,7 @@ ssize_t ringside_explored_read(int number, void* buffer, std::size_t size) {
 ssize_t ringside_explored_write(int number, const void* buffer, std::size_t size) {
   auto* const engine = runtime::enter(__builtin_return_address(0));
   auto* const descriptor = runtime::descriptors().find(number);
+  if (const auto answer = runtime::ask(engine, descriptor, "write", number, buffer, size)) return *answer;
   if (descriptor != nullptr) return runtime::write(engine, *descriptor, buffer, size);
   // Words for whoever watches the exploration.
   const bool told = number == STDOUT_FILENO || number == STDERR_FILENO;

@@ -126,7 +126,10 @@ long ringside_explored_syscall(long number, ...) {
   for (long& argument : arguments) argument = va_arg(list, long);
   va_end(list);
   auto* const engine = runtime::enter(__builtin_return_address(0));
+  const ringside::explore::Call call{
+      .name = "syscall", .arguments = {number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4]}};
   if (engine == nullptr) {
+    if (const auto answer = runtime::os_ask(nullptr, call)) return *answer;
     return syscall(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
   }
   if (number == SYS_futex) {
@@ -137,6 +140,7 @@ long ringside_explored_syscall(long number, ...) {
   }
   if (number == SYS_sched_yield) return 0;
   if (number == SYS_gettid) return static_cast<long>(engine->running()) + 1;
+  if (const auto answer = runtime::os_ask(engine, call)) return *answer;
   runtime::refuse(*engine,
                   fmt::format("system call {}, which is not modelled: make it in begin, or leave it out", number));
 }

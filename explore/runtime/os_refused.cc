@@ -1,23 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions that reach outside of an exploration and have no model. Within one they are refused by name; elsewhere they
-// are what they are.
+// Functions that reach outside of an exploration and have no model. The program's own answer comes first
+// (answer_calls()); where it has none, they are refused by name within an exploration and elsewhere are what they are.
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <string_view>
+#include <utility>
 
-#include "explore/runtime/world.h"
+#include "explore/runtime/os_result.h"
 
 namespace ringside::explore::runtime {
+
+std::optional<long> os_ask(Engine* engine, const Call& call) {
+  if (!world.answer) return std::nullopt;
+  const std::optional<long> answer = world.answer(call);
+  constexpr long largest_error = 4095;  // what is below is an address
+  if (answer && *answer < 0 && *answer >= -largest_error) return os_error(engine, static_cast<int>(-*answer));
+  return answer;
+}
+
 namespace {
 
 using Words = long (*)(long, long, long, long, long, long);
 
+std::string_view without_number(std::string_view name) {
+  return name.substr(0, name.ends_with("64") ? name.size() - 2 : name.size());
+}
+
 /// Six words are what any of these functions takes; what it does not take it does not look at.
 long refuse_or_call(const char* name, long a, long b, long c, long d, long e, long f) {
-  if (Engine* const engine = enter()) {
+  Engine* const engine = enter();
+  const Call call{.name = without_number(name), .arguments = {a, b, c, d, e, f}};
+  if (const auto answer = os_ask(engine, call)) return *answer;
+  if (engine != nullptr) {
     refuse(*engine, fmt::format("{}() is not modelled: call it in begin, or leave it out of what is explored", name));
   }
   void* const original = ::dlsym(RTLD_DEFAULT, name);
@@ -27,6 +46,12 @@ long refuse_or_call(const char* name, long a, long b, long c, long d, long e, lo
 
 }  // namespace
 }  // namespace ringside::explore::runtime
+
+namespace ringside::explore {
+
+void answer_calls(Answer answer) { runtime::world.answer = std::move(answer); }
+
+}  // namespace ringside::explore
 
 // A function for each; a macro, since names cannot be made by templates.
 #define RINGSIDE_REFUSED(name)                                                               \

@@ -217,6 +217,7 @@ void reset() {
   world.hooks = 0;
   ++world.executions;
   world.atomics_on_stacks = false;
+  world.answer = nullptr;
   heap().reset();
   descriptors().reset();
   reset_futexes();

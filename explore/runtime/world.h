@@ -17,6 +17,10 @@
 #include "explore/clock.h"
 #include "explore/engine.h"
 
+namespace ringside::explore {
+struct Call;
+}
+
 namespace ringside::explore::runtime {
 
 /// A volatile access that the compiled code makes itself, right after it was announced.
@@ -72,6 +76,7 @@ struct World {
   bool timeouts_refused = false;   ///< in this search: a wait could not end by its timeout once more
   bool atomics_on_stacks = false;  ///< in this execution
   bool stacks_shared = false;  ///< threads were created, which may have been given addresses of their creator's stack
+  std::function<std::optional<long>(const Call&)> answer;  ///< to calls without a model, in this execution
 };
 
 extern thread_local World world;

@@ -6,6 +6,8 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -17,6 +19,7 @@
 #include <cstdint>
 #include <cstring>
 #include <future>
+#include <optional>
 #include <semaphore>
 #include <thread>
 
@@ -235,6 +238,37 @@ void wait_until_a_second_has_passed() {
 void compute_without_access() {
   for (unsigned round = 0; __builtin_expect(round % 2 < 2, 1); ++round) asm volatile("" : "+r"(round));
 }
+
+/// Answers ioctl of itself with 7 and all else of it with EPERM, open with itself, getppid with 3, and reads a byte.
+void begin_device() {
+  static char page[8];
+  const int device = explore::open_source({});
+  explore::answer_calls([device](const explore::Call& call) -> std::optional<long> {
+    const bool mine = call.arguments[0] == device;
+    if (call.name == "open") return device;
+    if (call.name == "syscall" && call.arguments[0] == SYS_getppid) return 3;
+    if (call.name == "mmap" && call.arguments[4] == device) return reinterpret_cast<long>(page);
+    if (call.name == "ioctl" && mine) return call.arguments[1] == FIONREAD ? 7 : -EPERM;
+    if (call.name != "read" || !mine) return std::nullopt;
+    *reinterpret_cast<char*>(call.arguments[1]) = 'r';
+    return 1;
+  });
+}
+void call_device() {
+  const int device = open("/dev/ringside", O_RDWR);
+  char byte = 0;
+  demand(ioctl(device, FIONREAD, nullptr) == 7);
+  demand(ioctl(device, FIONBIO, nullptr) == -1 && errno == EPERM);
+  demand(read(device, &byte, 1) == 1 && byte == 'r');
+  demand(syscall(SYS_getppid) == 3);
+  auto* const page = static_cast<char*>(mmap64(nullptr, 8, PROT_READ, MAP_SHARED, device, 0));
+  demand(page != MAP_FAILED && page[7] == 0);
+}
+void call_device_in_begin() {
+  begin_device();
+  call_device();
+}
+void call_device_in_vain() { munmap(nullptr, 8); }
 
 void open_socket() { socket(AF_UNIX, SOCK_STREAM, 0); }
 void make_system_call() { syscall(SYS_getppid); }

@@ -50,6 +50,12 @@ void fulfil_and_await_promise();
 void look_at_clocks();
 void wait_until_a_second_has_passed();
 
+/// A device that answers calls: `call_device` makes them, and demands the answers.
+void begin_device();
+void call_device();
+void call_device_in_begin();
+void call_device_in_vain();
+
 void open_socket();
 void make_system_call();
 void read_foreign_descriptor();
