@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds code for the explorer from sources that are not changed (docs/explored.md).
+# Builds code for the explorer from sources that are not changed (docs/explored.md), in this tree and in those that find
+# the installed package with its component `explore`.
 #
 #   ringside_add_explored(NAME SOURCES file... [LIBRARY] [KERNEL_MACROS]
 #                         [INCLUDE_DIRECTORIES dir...] [COMPILE_OPTIONS option...] [DEFINITIONS definition...]
@@ -22,8 +23,15 @@ find_program(RINGSIDE_OBJDUMP NAMES ${CMAKE_LIBRARY_ARCHITECTURE}-objdump objdum
 find_program(RINGSIDE_OBJCOPY NAMES ${CMAKE_LIBRARY_ARCHITECTURE}-objcopy objcopy REQUIRED)
 
 set(ringside_explored_script_dir ${CMAKE_CURRENT_LIST_DIR})
-set(ringside_explored_include_dir ${CMAKE_CURRENT_LIST_DIR}/..)
-set(ringside_explored_shim_dir ${CMAKE_CURRENT_LIST_DIR}/../explore/runtime/shim)
+# The installed package says where its headers are.
+if(NOT DEFINED ringside_explored_include_dir)
+  set(ringside_explored_include_dir ${CMAKE_CURRENT_LIST_DIR}/..)
+endif()
+set(ringside_explored_shim_dir ${ringside_explored_include_dir}/explore/runtime/shim)
+# A compiler passes over a folder of headers that is not there, and would take others of that name.
+if(NOT EXISTS ${ringside_explored_shim_dir}/kernel/linux/compiler.h)
+  message(FATAL_ERROR "ringside_add_explored: no ${ringside_explored_shim_dir}/kernel/linux/compiler.h")
+endif()
 
 function(ringside_add_explored name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "LIBRARY;KERNEL_MACROS" ""
@@ -55,10 +63,10 @@ function(ringside_add_explored name)
   set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}.explored.o)
   add_custom_command(OUTPUT ${object}
     COMMAND ${CMAKE_COMMAND} -D OUTPUT=${object} -D "OBJECTS=$<JOIN:$<TARGET_OBJECTS:${objects}>,|>"
-      -D RUNTIME=$<TARGET_FILE:ringside_explore_runtime> -D LINKER=${RINGSIDE_LD} -D NM=${RINGSIDE_NM}
+      -D RUNTIME=$<TARGET_FILE:ringside::explore_runtime> -D LINKER=${RINGSIDE_LD} -D NM=${RINGSIDE_NM}
       -D OBJCOPY=${RINGSIDE_OBJCOPY} -D OBJDUMP=${RINGSIDE_OBJDUMP}
       -P ${ringside_explored_script_dir}/explored_object.cmake
-    DEPENDS ${objects} $<TARGET_OBJECTS:${objects}> ringside_explore_runtime
+    DEPENDS ${objects} $<TARGET_OBJECTS:${objects}> $<TARGET_FILE:ringside::explore_runtime>
       ${ringside_explored_script_dir}/explored_object.cmake ${ringside_explored_script_dir}/explored_object.ld
     COMMENT "Making ${name} ready for the explorer" VERBATIM)
 
@@ -66,10 +74,10 @@ function(ringside_add_explored name)
     add_custom_target(${name}_ready DEPENDS ${object})
     add_library(${name} INTERFACE)
     add_dependencies(${name} ${name}_ready)
-    target_link_libraries(${name} INTERFACE ${object} ringside_explore_runtime ${arg_LINK})
+    target_link_libraries(${name} INTERFACE ${object} ringside::explore_runtime ${arg_LINK})
   else()
     add_executable(${name} ${object})
     set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
-    target_link_libraries(${name} PRIVATE ringside_explore_main ringside_explore_runtime ${arg_LINK})
+    target_link_libraries(${name} PRIVATE ringside::explore_main ringside::explore_runtime ${arg_LINK})
   endif()
 endfunction()

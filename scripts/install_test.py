@@ -5,7 +5,8 @@
     scripts/install_test.py --build DIR [--c-compiler CC] [--cxx-compiler CXX]
 
 A C tree (docs/plugin) builds a consumer plugin against ringside::consumer; a C++ tree (cmake/install_test) links
-ringside::ring, loads that plugin and has it judged; the installed command judges it too.
+ringside::ring, loads that plugin and has it judged, and makes an explored program; the installed command judges the
+plugin, too.
 """
 
 import argparse
@@ -29,6 +30,16 @@ def build(source, folder, prefix, *definitions):
     run("cmake", "--build", folder)
 
 
+def run_explored(path):
+    """Two programs are right and one is wrong."""
+    print("+", path, flush=True)
+    told = subprocess.run([path, "--quiet"], capture_output=True, text=True, check=False).stdout
+    for wanted in ("right: proved under c11: 2 executions", "wrong: failed under c11: data_race: plain write",
+                   "silent: failed under c11: failed: a record is lost"):
+        if wanted not in told:
+            raise OSError(f"{path} does not say '{wanted}' but:\n{told}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, required=True, help="the build directory to install from")
@@ -40,8 +51,10 @@ def main():
         prefix, plugin, program = (pathlib.Path(scratch, name) for name in ("prefix", "plugin", "program"))
         run("cmake", "--install", options.build, "--prefix", prefix)
         build(ROOT / "docs/plugin", plugin, prefix, f"-DCMAKE_C_COMPILER={options.c_compiler}")
-        build(ROOT / "cmake/install_test", program, prefix, f"-DCMAKE_CXX_COMPILER={options.cxx_compiler}")
+        build(ROOT / "cmake/install_test", program, prefix, f"-DCMAKE_C_COMPILER={options.c_compiler}",
+              f"-DCMAKE_CXX_COMPILER={options.cxx_compiler}")
         run(program / "uses_ringside", plugin / "libminimal.so")
+        run_explored(program / "passing")
         run(prefix / "bin/ringside", "check", "--world", "model", "--ring", "ringbuf",
             "--consumer", "minimal", "--plugin", plugin / "libminimal.so", "--seed", "1")
 
