@@ -163,11 +163,12 @@ def borrowed_settings():
 
 
 class Suite:
-    """The private apt of one suite."""
+    """The private apt of one suite: of its packages, or with kind `deb-src` of their sources."""
 
-    def __init__(self, archive, suite, which, root, arch):
+    def __init__(self, archive, suite, which, root, arch, kind="deb"):
         self.suite, self.root, self.arch = suite, pathlib.Path(root), arch
         self.base = archive.base(which)
+        self.kind = kind
         self.keyring = archive.keyring
 
     def lay_out(self, borrowed):
@@ -177,7 +178,7 @@ class Suite:
             (self.root / folder).mkdir(parents=True, exist_ok=True)
         (self.root / "status").write_text("")
         (self.root / "etc/sources.list").write_text(
-            f"deb [arch={self.arch} signed-by={self.keyring}] {self.base} {self.suite} main\n")
+            f"{self.kind} [arch={self.arch} signed-by={self.keyring}] {self.base} {self.suite} main\n")
         settings = [f'Dir::Etc "{self.root}/etc";', f'Dir::State "{self.root}/state";',
                     f'Dir::State::status "{self.root}/status";', f'Dir::Cache "{self.root}/cache";',
                     # Lists stay compressed, no binary caches: 10 MB a suite instead of 120.

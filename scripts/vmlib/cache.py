@@ -40,10 +40,10 @@ class Damaged(Exception):
 
 
 class Cache:
-    """The folder `kernels` of a cache."""
+    """The folder `kernels` of a cache, or another that is kept in the same way."""
 
-    def __init__(self, root):
-        self.folder = os.path.join(os.path.abspath(root), "kernels")
+    def __init__(self, root, kind="kernels"):
+        self.folder = os.path.join(os.path.abspath(root), kind)
 
     def path(self, *parts):
         return os.path.join(self.folder, *parts)
