@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct Stage {
   sim::RingbufState state;
   RingPlan plan;
   std::uint32_t wake = 0;           ///< a wake-up that nobody has taken
+  std::optional<int> source;        ///< what is told of wake-ups instead
   std::vector<std::uint64_t> next;  ///< by producer: the record that must come next
 };
 
@@ -72,12 +74,18 @@ void begin(const RingPlan& plan) {
   *state.consumer_pos = *state.producer_pos = *state.pending_pos = plan.start;
   fill_with_old_records(state);
   here.wake = 0;
+  here.source.reset();
   here.next.assign(plan.producers, 0);
   if (!plan.one_is_there) return;
   const std::uint64_t payload = payload_of(0, 0);
   std::memcpy(state.data + (plan.start & state.mask()), &plan.size, sizeof plan.size);
   std::memcpy(state.payload(plan.start), &payload, sizeof payload);
   *state.producer_pos = plan.start + rb::span_of(plan.size);
+}
+
+void wake(Stage& here) {
+  if (here.source) return wake_source(*here.source);
+  atomic_store(&here.wake, sizeof here.wake, 1, Order::release);
 }
 
 void output(std::uint64_t payload) {
@@ -98,7 +106,7 @@ void output(std::uint64_t payload) {
   if (!here.plan.wakes) return sim::RingbufCommit<ExploredMemory>(here.state, reserve.position(), submit, 0).run();
   sim::RingbufCommit<FencedMemory> commit(here.state, reserve.position(), submit, 0);
   commit.run();
-  if (commit.wants_wakeup()) atomic_store(&here.wake, sizeof here.wake, 1, Order::release);
+  if (commit.wants_wakeup()) wake(here);
 }
 
 void name_records(const Stage& here, const RingPlan& plan, std::vector<Name>& names) {
@@ -169,6 +177,8 @@ void wait_level() {
     wait_edge();
   }
 }
+
+void wake_by(int source) { stage().source = source; }
 
 Program bpf_program(const RingPlan& plan, std::function<void()> consumer) {
   Program program;

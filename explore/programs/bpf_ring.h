@@ -54,6 +54,9 @@ void wait_edge();
 /// it goes to sleep, and after each wake-up.
 void wait_level();
 
+/// From now on in this execution, a wake-up tells the epolls of that source (explore/explored.h).
+void wake_by(int source);
+
 /// A program of the kernel's producers and this consumer, named for reports. A lambda: what calls a pointer to a
 /// function is instrumented, too, and reads the pointer in a step.
 Program bpf_program(const RingPlan& plan, std::function<void()> consumer);

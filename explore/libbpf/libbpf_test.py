@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""libbpf's readers as Debian's source package has them, under the explorer: the verdict of each program, and how many
+executions it has when every one was seen; and each mutant of ringbuf.c convicted.
+
+usage: libbpf_test.py --build DIR --c-compiler CC --cxx-compiler CXX [--launcher CCACHE] [--build-type TYPE]
+
+The sources come by scripts/debian_source, and are built in DIR/explore/libbpf as a tree of its own that finds what is
+installed. What was built is not built again. Without an archive to ask: skipped, exit status 77.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SKIPPED = 77
+
+# One line each of src/ringbuf.c, which must stand there exactly once, and what it becomes.
+MUTANTS = {
+    "len_plain": ("len = smp_load_acquire(len_ptr);", "len = *len_ptr;"),
+    "len_relaxed": ("len = smp_load_acquire(len_ptr);", "len = READ_ONCE(*len_ptr);"),
+    "producer_pos_relaxed": ("prod_pos = smp_load_acquire(r->producer_pos);",
+                             "prod_pos = READ_ONCE(*r->producer_pos);"),
+    "consumer_pos_relaxed": ("smp_store_release(r->consumer_pos, cons_pos);",
+                             "WRITE_ONCE(*r->consumer_pos, cons_pos);"),
+    "consumer_pos_early": ("err = r->sample_cb(",
+                           "smp_store_release(r->consumer_pos, cons_pos); "
+                           "err = r->sample_cb("),
+}
+
+# Without a number: how many rounds of a loop that spins are seen hangs on what the compiler leaves in registers.
+PROVED = None
+
+# By file and program: the defect, or the number of complete executions. Before each ring_buffer__consume() stands the
+# wait of the tree's own consumer (bpf_rings has 2, 20, 240 and 112); libbpf looks at producer_pos once a batch, and not
+# once a record.
+PROGRAMS = {
+    "ringbuf": {
+        "consume_1x1": 2,
+        "consume_1x2": 20,
+        "consume_1x3": 224,
+        "consume_2x1": 112,
+        "consume_full": 12,
+        "consume_wrap": 20,
+        "kept_full": "failed",
+        "poll_1x1": 1,
+        "poll_1x2": 65,
+        "poll_unwoken": "deadlock",
+        "spin_1x2": PROVED,
+        "spin_1x3": PROVED,
+        "spin_2x1": PROVED,
+    },
+    "perf_buffer": {
+        "perf_consume_2_wrap": 4,
+        "perf_consume_4_wrap": 90,
+        "perf_consume_full": 1,
+        # The kernel stores data_head and then its poll flag, without a barrier in between: who takes the flag may see
+        # the older head, and sleeps beside a sample. Not on x86.
+        "perf_poll_2": "deadlock",
+    },
+}
+
+# With the kernel's macros as C11 accesses; then with volatile accesses, which are ordered as on x86.
+CONVICTED = {
+    "len_plain": {"consume_1x2": "data_race"},
+    "len_relaxed": {"consume_1x2": "data_race"},
+    "producer_pos_relaxed": {"consume_1x2": "data_race"},
+    "consumer_pos_relaxed": {"consume_full": "data_race"},
+    "consumer_pos_early": {"consume_full": "data_race"},
+}
+CONVICTED_ON_X86 = {
+    "len_plain": {"consume_1x2": "data_race"},
+    "len_relaxed": {"consume_1x2": 20, "consume_full": 12},
+    "producer_pos_relaxed": {"consume_1x2": 20, "consume_full": 12},
+    "consumer_pos_relaxed": {"consume_1x2": 20, "consume_full": 12},
+    "consumer_pos_early": {"consume_full": "data_race"},
+}
+
+
+class Mismatch(Exception):
+    """The sources are not what the mutants were made for."""
+
+
+def mutated(text, name):
+    old, new = MUTANTS[name]
+    if text.count(old) != 1:
+        raise Mismatch(f"mutant {name}: '{old}' stands {text.count(old)} times in ringbuf.c")
+    return text.replace(old, new)
+
+
+def write_if_other(path, text):
+    """A file that is as it should be keeps its time, so that nothing is built again."""
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def run(*command):
+    """Runs a step; one that fails is told with all that it said."""
+    done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False)
+    if done.returncode:
+        sys.exit(f"libbpf_test: {' '.join(map(str, command))}: exit status {done.returncode}\n{done.stdout}")
+
+
+def fetch():
+    """The folder of the sources; ends the test where they cannot be had."""
+    done = subprocess.run([ROOT / "scripts/debian_source", "libbpf"], capture_output=True, text=True, check=False)
+    if done.returncode == SKIPPED:
+        print(f"skipped: {done.stderr.strip()}")
+        sys.exit(SKIPPED)
+    if done.returncode:
+        sys.exit(done.stderr)
+    return pathlib.Path(done.stdout.strip())
+
+
+def build(options, source):
+    """The folder of the explored programs."""
+    folder = options.build / "explore/libbpf"
+    mutants, prefix, tree = folder / "mutants", folder / "installed", folder / "build"
+    mutants.mkdir(parents=True, exist_ok=True)
+    text = (source / "src/ringbuf.c").read_text()
+    for name in MUTANTS:
+        write_if_other(mutants / f"{name}.c", mutated(text, name))
+    run("cmake", "--install", options.build, "--prefix", prefix, "--component", "development")
+    launchers = [f"-DCMAKE_{language}_COMPILER_LAUNCHER={options.launcher}" for language in ("C", "CXX")]
+    run("cmake", "-S", ROOT / "explore/libbpf", "-B", tree, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}",
+        f"-DCMAKE_C_COMPILER={options.c_compiler}", f"-DCMAKE_CXX_COMPILER={options.cxx_compiler}",
+        f"-DCMAKE_BUILD_TYPE={options.build_type}", *launchers, f"-DRINGSIDE_LIBBPF_SOURCE={source}",
+        f"-DRINGSIDE_MUTANTS={mutants}")
+    run("cmake", "--build", tree)
+    return tree
+
+
+def explore(path, *arguments):
+    """Reports by program."""
+    command = [path, *arguments, "--format", "json", "--quiet"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return {program["name"]: program for program in json.loads(done.stdout)["programs"]}
+
+
+def found(report):
+    """The defect, or the number of complete executions."""
+    return report["failure"]["defect"] if report["failure"] else report["complete"]
+
+
+class Readers(unittest.TestCase):
+    tree = pathlib.Path()
+
+    def assert_found(self, file, expected, *arguments):
+        reports = explore(self.tree / file, *expected, *arguments)
+        for name, wanted in expected.items():
+            with self.subTest(file=file, program=name):
+                report = reports[name]
+                if wanted is not PROVED:
+                    self.assertEqual(found(report), wanted, report["failure"])
+                self.assertEqual(report["verdict"], "failed" if isinstance(wanted, str) else "proved")
+
+    def test_every_program_has_a_verdict(self):
+        for file, expected in PROGRAMS.items():
+            listed = subprocess.run([self.tree / file, "--list"], capture_output=True, text=True, check=True).stdout
+            self.assertEqual(set(listed.split()), set(expected), file)
+
+    def test_the_readers_have_their_verdicts(self):
+        for file, expected in PROGRAMS.items():
+            self.assert_found(file, expected)
+
+    def test_the_readers_macros_and_their_own_volatile_accesses_say_the_same(self):
+        self.assert_found("ringbuf.volatile", PROGRAMS["ringbuf"])
+
+    def test_mutants_are_convicted_where_the_kernels_macros_say_what_is_ordered(self):
+        for name in MUTANTS:
+            self.assert_found(name, CONVICTED[name])
+
+    def test_volatile_accesses_are_those_of_x86(self):
+        for name in MUTANTS:
+            self.assert_found(f"{name}.volatile", CONVICTED_ON_X86[name])
+
+    def test_on_x86_the_perf_reader_sleeps_beside_no_sample(self):
+        for memory in ("sc", "tso"):
+            self.assert_found("perf_buffer", {"perf_poll_2": 13}, "--memory", memory)
+
+    def test_a_failure_names_the_lines_of_the_library(self):
+        failure = explore(self.tree / "len_relaxed", "consume_1x2")["consume_1x2"]["failure"]
+        self.assertTrue(any("/mutants/len_relaxed.c:" in step["source"] for step in failure["steps"]))
+
+    def test_a_mutant_that_does_not_fit_is_an_error(self):
+        for text in ("", 2 * MUTANTS["len_plain"][0]):
+            with self.assertRaises(Mismatch):
+                mutated(text, "len_plain")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=pathlib.Path, required=True, help="the build directory of Ringside")
+    parser.add_argument("--c-compiler", default="cc")
+    parser.add_argument("--cxx-compiler", default="c++")
+    parser.add_argument("--launcher", default="", help="a compiler cache")
+    parser.add_argument("--build-type", default="RelWithDebInfo")
+    options, rest = parser.parse_known_args()
+    try:
+        Readers.tree = build(options, fetch())
+    except Mismatch as problem:
+        sys.exit(f"libbpf_test: {problem}")
+    unittest.main(argv=[sys.argv[0], *rest])
+
+
+if __name__ == "__main__":
+    main()

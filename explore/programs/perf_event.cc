@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explore/programs/perf_event.h"
+
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "explore/explored_memory.h"
+#include "explore/programs/kernel_calls.h"
+#include "ring/layout.h"
+#include "sim/perf_output.h"
+#include "sim/perf_ring.h"
+#include "sim/ring_memory.h"
+
+namespace ringside::explore::programs {
+namespace {
+
+/// The one relaxed load of the kernel's is that of data_tail. What it decides, whether the data may be written, is a
+/// control dependency, which counts as acquire.
+struct KernelMemory : ExploredMemory {
+  template <class T>
+  static T load_relaxed(const T* place) {
+    return load_acquire(place);
+  }
+};
+
+struct Stage {
+  sim::PerfMemory memory = sim::PerfMemory::create(sim::page_size_bytes(), true, sim::UserMapping::kernels).value();
+  sim::PerfRingState state;
+  sim::PerfEventState event;
+  PerfEventPlan plan;
+  std::optional<int> source;  ///< the event's descriptor, once it is open
+  std::uint32_t delivered = 0;
+};
+
+/// The one ring of the process; programs follow one another.
+Stage& stage() {
+  static Stage the_stage;
+  return the_stage;
+}
+
+/// As an earlier lap left it: samples everywhere, so that whoever looks too early finds something.
+void fill_with_old_samples(const sim::PerfRingState& state) {
+  for (std::uint64_t at = 0; at < state.size; at += 16) {
+    const ring::perf::RecordHeader header{PERF_RECORD_SAMPLE, 1, 16};
+    const std::uint32_t raw[2] = {4, 77};
+    std::memcpy(state.data + at, &header, sizeof header);
+    std::memcpy(state.data + at + sizeof header, raw, sizeof raw);
+  }
+}
+
+void begin(const PerfEventPlan& plan) {
+  Stage& here = stage();
+  here.plan = plan;
+  here.source.reset();
+  here.delivered = 0;
+  here.event = {.attr = {.wakeup_events = plan.wakes ? 1u : 0u}, .id = 1};
+  here.state = sim::start_perf_ring(here.memory.kernel_control_page(), here.memory.kernel_data(),
+                                    here.memory.data_size(), here.event.attr, here.event.id, true);
+  here.state.head = here.state.wakeup = *here.state.data_head = *here.state.data_tail = plan.start;
+  fill_with_old_samples(here.state);
+}
+
+void output(std::uint32_t number) {
+  Stage& here = stage();
+  std::array<std::byte, 4096> raw{};
+  std::memcpy(raw.data(), &number, sizeof number);
+  std::memcpy(&raw[here.plan.size - sizeof number], &number, sizeof number);
+  const sim::PerfRecord record{.payload = std::span(raw).first(here.plan.size)};
+  if (here.plan.waits_for_space) {
+    const std::uint64_t after = here.state.head + sim::record_bytes(here.event, record);
+    await(here.state.data_tail, sizeof after, Order::acquire,
+          [&](std::uint64_t tail) { return after - tail <= here.state.mask(); });
+  }
+  sim::PerfOutput<KernelMemory> output(here.state, here.event, record);
+  output.run();
+  if (output.result() != 0) fail("the ring is too small for this program");
+  if (output.wants_wakeup() && here.source) wake_source(*here.source);
+}
+
+/// Takes the flag: two polls in a row are told once [4.1].
+std::uint32_t readiness() {
+  const std::uint64_t flags =
+      atomic_update(&stage().state.poll, sizeof stage().state.poll, Order::seq_cst, [](std::uint64_t) { return 0; });
+  return static_cast<std::uint32_t>(flags);
+}
+
+std::optional<long> open_event(const Call& call) {
+  const auto [number, attr, thread, cpu, group, flags] = call.arguments;
+  if (static_cast<int>(cpu) != 0) return -ENODEV;
+  stage().source = open_source(readiness);
+  return *stage().source;
+}
+
+std::optional<long> map_event(const MmapCall& call) {
+  const sim::PerfMemory& memory = stage().memory;
+  if (call.offset != 0 || call.size != sim::page_size_bytes() + memory.data_size()) return -EINVAL;
+  return address_of(memory.kernel_control_page());
+}
+
+/// The files that say which CPUs there are: one.
+std::optional<long> answer_file(const Call& call) {
+  constexpr std::string_view folder = "/sys/devices/system/cpu/";
+  constexpr std::string_view cpus = "0\n";
+  if (call.name == "open" && std::string_view(reinterpret_cast<const char*>(call.arguments[0])).starts_with(folder)) {
+    return open_source({});
+  }
+  if (call.name != "read" || static_cast<std::size_t>(call.arguments[2]) < cpus.size()) return std::nullopt;
+  give(reinterpret_cast<void*>(call.arguments[1]), cpus.data(), cpus.size());
+  return cpus.size();
+}
+
+std::optional<long> answer(int map, const Call& call) {
+  if (const auto info = as_map_info(call, map)) {
+    return tell_map_info(*info, {.type = BPF_MAP_TYPE_PERF_EVENT_ARRAY, .max_entries = 1});
+  }
+  if (const auto bpf = as_bpf(call)) {
+    const bool known = bpf->command == BPF_MAP_UPDATE_ELEM || bpf->command == BPF_MAP_DELETE_ELEM;
+    return known ? std::optional<long>(0) : std::nullopt;
+  }
+  if (call.name == "syscall" && call.arguments[0] == SYS_perf_event_open) return open_event(call);
+  if (call.name == "munmap") return 0;
+  const int event = stage().source.value_or(-1);
+  if (const auto mapping = as_mmap(call, event)) return map_event(*mapping);
+  if (call.name == "ioctl" && static_cast<int>(call.arguments[0]) == event) {
+    const auto request = static_cast<unsigned long>(call.arguments[1]);
+    if (request == PERF_EVENT_IOC_ENABLE || request == PERF_EVENT_IOC_DISABLE) return 0;
+  }
+  return answer_file(call);
+}
+
+}  // namespace
+
+int open_perf_map() {
+  const int map = open_source({});
+  answer_calls([map](const Call& call) { return answer(map, call); });
+  return map;
+}
+
+void deliver_sample(std::uint32_t word) {
+  Stage& here = stage();
+  if (word != here.delivered) fail("a sample is delivered that is not the next one");
+  ++here.delivered;
+}
+
+std::uint32_t samples_delivered() { return stage().delivered; }
+
+void wait_samples() {
+  // The reader's own position, which nobody else stores.
+  const std::uint64_t tail = *stage().state.data_tail;
+  await(stage().state.data_head, sizeof tail, Order::relaxed, [tail](std::uint64_t head) { return head != tail; });
+}
+
+Program perf_event_program(const PerfEventPlan& plan, std::function<void()> reader) {
+  const sim::PerfMemory& memory = stage().memory;
+  std::byte* const control = memory.kernel_control_page();
+  return {.begin = [plan] { begin(plan); },
+          .threads = {[plan] {
+                        for (std::uint32_t record = 0; record < plan.records; ++record) output(record);
+                      },
+                      std::move(reader)},
+          .end =
+              [plan] {
+                if (stage().delivered != plan.records) fail("a sample is lost");
+              },
+          .names = {{control + ring::perf::data_head_offset, 8, "data_head"},
+                    {control + ring::perf::data_tail_offset, 8, "data_tail"},
+                    {memory.kernel_data(), memory.data_size(), "data"},
+                    {&stage().state.poll, sizeof stage().state.poll, "poll flag"}},
+          .thread_names = {"kernel", "reader"}};
+}
+
+}  // namespace ringside::explore::programs
