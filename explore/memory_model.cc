@@ -244,15 +244,19 @@ class SequentialOrder {
 
   bool before(std::size_t a, std::size_t b) const {
     if (fence(a) && fence(b) && between_fences(a, b)) return true;
-    for (std::size_t x = 0; x < events_.size(); ++x) {
-      if (x != a && !(fence(a) && happens_before(a, x))) continue;
-      for (std::size_t y = 0; y < events_.size(); ++y) {
-        if (y != b && !(fence(b) && happens_before(y, b))) continue;
+    for (std::size_t x = first_of(a); x < end_of(a); ++x) {
+      if (x != a && !happens_before(a, x)) continue;
+      for (std::size_t y = first_of(b); y < end_of(b); ++y) {
+        if (y != b && !happens_before(y, b)) continue;
         if (step(x, y)) return true;
       }
     }
     return false;
   }
+
+  // Where what stands for an event in a step may lie: for a fence, what it follows or precedes does.
+  std::size_t first_of(std::size_t event) const { return fence(event) ? 0 : event; }
+  std::size_t end_of(std::size_t event) const { return fence(event) ? events_.size() : event + 1; }
 
   bool between_fences(std::size_t a, std::size_t b) const {
     if (happens_before(a, b)) return true;
