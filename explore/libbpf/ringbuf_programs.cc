@@ -75,6 +75,8 @@ const Registered consume_1x1{"consume_1x1", program_of({.records = 1}, deliver_r
 const Registered consume_1x2{"consume_1x2", program_of({.records = 2}, deliver_record, consume_when_readable)};
 const Registered consume_1x3{"consume_1x3", program_of({.records = 3}, deliver_record, consume_when_readable)};
 const Registered consume_2x1{"consume_2x1", program_of({.producers = 2}, deliver_record, consume_when_readable)};
+const Registered consume_2x2{"consume_2x2",
+                             program_of({.producers = 2, .records = 2}, deliver_record, consume_when_readable)};
 // The second record's payload lies across the end of the data.
 const Registered consume_wrap{"consume_wrap",
                               program_of({.records = 2, .start = page - 24}, deliver_record, consume_when_readable)};
