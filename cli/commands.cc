@@ -11,8 +11,8 @@
 #include "harness/doctor.h"
 #include "harness/list.h"
 #include "harness/nearest.h"
-#include "harness/signals.h"
 #include "harness/text_layout.h"
+#include "ring/signals.h"
 
 namespace ringside::cli {
 namespace {
@@ -41,7 +41,7 @@ int run_and_report(const Invocation& invocation, const char* noun, std::size_t p
   if (const ring::Result<void> able = require_worlds(invocation); !able) return fail(able.error(), exit_cannot);
   auto report = begun_report<AnyReport>(invocation, planned);
   if (!invocation.quiet) write_remark(fmt::format("{}\n", invocation.repeat));
-  ProgressPrinter printer(progress_options(noun));
+  ProgressPrinter printer(ring::ProgressLine::on_standard_error(), noun);
   const harness::ProgressSink sink = [&](const harness::Progress& progress) {
     if (!invocation.quiet) printer.tell(progress);
   };
@@ -50,7 +50,7 @@ int run_and_report(const Invocation& invocation, const char* noun, std::size_t p
   printer.finish();
   if (!executed) return fail(executed.error(), exit_fault);
   report.duration_seconds = steady_seconds() - begin;
-  report.interrupted_by = harness::interrupted_by();
+  report.interrupted_by = ring::interrupted_by();
   return conclude(invocation, *output, report);
 }
 

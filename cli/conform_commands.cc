@@ -10,8 +10,8 @@
 #include "harness/conform_report.h"
 #include "harness/doctor.h"
 #include "harness/nearest.h"
-#include "harness/signals.h"
 #include "harness/text_file.h"
+#include "ring/signals.h"
 
 namespace ringside::cli {
 namespace {
@@ -55,7 +55,7 @@ conform::CampaignOptions campaign_options(const Invocation& invocation, Progress
   if (!invocation.conform.rings.empty()) options.kinds = invocation.conform.rings;
   options.seed = invocation.options.seed;
   options.jobs = static_cast<std::uint32_t>(std::min<std::uint64_t>(invocation.conform.jobs, 1u << 16));
-  options.stop = [] { return harness::interrupted_by() != 0; };
+  options.stop = [] { return ring::interrupted_by() != 0; };
   if (!invocation.quiet) {
     options.progress = [&printer](const conform::CampaignProgress& progress) { printer.tell(progress); };
   }
@@ -85,14 +85,14 @@ int run_and_report(const Invocation& invocation, const OutputFile& output, const
     return fail(able.error(), exit_cannot);
   }
   if (!invocation.quiet && !invocation.repeat.empty()) write_remark(fmt::format("{}\n", invocation.repeat));
-  ProgressPrinter printer(progress_options(noun));
-  const harness::SignalGuard signals;
+  ProgressPrinter printer(ring::ProgressLine::on_standard_error(), noun);
+  const ring::SignalGuard signals;
   const double begin = steady_seconds();
   const Result<void> executed = execute(report, campaign_options(invocation, printer));
   printer.finish();
   if (!executed) return fail(executed.error(), exit_fault);
   report.duration_seconds = steady_seconds() - begin;
-  report.interrupted_by = harness::interrupted_by();
+  report.interrupted_by = ring::interrupted_by();
   return conclude(invocation, output, report);
 }
 

@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "cli/reporting.h"
 #include "harness/explore.h"
-#include "harness/signals.h"
+#include "ring/signals.h"
 
 namespace ringside::cli {
 namespace {
@@ -34,13 +34,13 @@ int explore(const Invocation& invocation) {
   auto report = begun_report<harness::ExploreReport>(invocation, programs_of(*tasks));
   report.html = invocation.explore.html;
   if (!invocation.quiet) write_remark(invocation.repeat + '\n');
-  const harness::SignalGuard signals;
+  const ring::SignalGuard signals;
   const double begin = steady_seconds();
   auto programs = harness::run_explore(*tasks, invocation.explore.options);
   if (!programs) return fail(programs.error(), exit_fault);
   report.programs = std::move(*programs);
   report.duration_seconds = steady_seconds() - begin;
-  report.interrupted_by = harness::interrupted_by();
+  report.interrupted_by = ring::interrupted_by();
   return conclude(invocation, *output, report);
 }
 

@@ -11,9 +11,6 @@
 namespace ringside::cli {
 namespace {
 
-constexpr double redraw_seconds = 0.05;
-constexpr double long_run_seconds = 10;
-constexpr std::size_t bar_width = 20;
 constexpr std::size_t plain_lines = 10;  ///< over the whole check
 
 std::string cell_text(const harness::RunSpec& spec) {
@@ -33,8 +30,8 @@ double share_done(const harness::Progress& progress, std::size_t done) {
 
 }  // namespace
 
-ProgressPrinter::ProgressPrinter(Options options)
-    : options_(std::move(options)), begin_(options_.seconds()), last_shown_(begin_) {}
+ProgressPrinter::ProgressPrinter(ring::ProgressLine::Options options, std::string noun)
+    : line_(std::move(options)), noun_(std::move(noun)) {}
 
 std::uint64_t ProgressPrinter::records(const harness::Progress& progress) const {
   return delivered_ + (progress.result == nullptr ? progress.deliveries : 0);
@@ -54,7 +51,7 @@ void ProgressPrinter::tell(const harness::Progress& progress) {
         .total = progress.total,
         .share = share_done(progress, done),
         .counted = harness::counted(records(progress), "record"),
-        .now = options_.terminal || progress.result == nullptr ? cell_text(*progress.spec) : std::string(),
+        .now = line_.terminal() || progress.result == nullptr ? cell_text(*progress.spec) : std::string(),
         .milestone = progress.result != nullptr && (done % stride == 0 || done == progress.total)});
 }
 
@@ -71,40 +68,14 @@ void ProgressPrinter::tell(const conform::CampaignProgress& progress) {
 }
 
 void ProgressPrinter::show(const State& state) {
-  const double since_shown = options_.seconds() - last_shown_;
-  if (options_.terminal) {
-    if (!drawn_ || since_shown >= redraw_seconds) draw(state);
-    return;
-  }
-  if (!said_ || state.milestone || since_shown >= long_run_seconds) say(state);
-}
-
-void ProgressPrinter::draw(const State& state) {
-  const double now = options_.seconds();
-  const auto filled = static_cast<std::size_t>(state.share * bar_width);
-  std::string line =
-      fmt::format("[{}{}] {}/{} {}, {}, {:.0f} s", std::string(filled, '#'), std::string(bar_width - filled, '.'),
-                  state.done, state.total, state.now, state.counted, now - begin_);
-  // Names are ASCII; a foreign one that is not may lose a byte more than it must.
-  line.resize(std::min(line.size(), options_.columns > 1 ? options_.columns - 1 : 1));
-  options_.write(fmt::format("\r{}\x1b[K", line));
-  last_shown_ = now;
-  drawn_ = true;
-}
-
-void ProgressPrinter::say(const State& state) {
-  const double now = options_.seconds();
-  std::string line = fmt::format("{} of {}, {}, {:.0f} s", state.done, harness::counted(state.total, options_.noun),
-                                 state.counted, now - begin_);
-  if (!state.now.empty()) line += fmt::format("; now {}", state.now);
-  options_.write(line + '\n');
-  last_shown_ = now;
-  said_ = true;
-}
-
-void ProgressPrinter::finish() {
-  if (drawn_) options_.write("\r\x1b[K");
-  drawn_ = false;
+  const auto beside_bar = [&] {
+    return fmt::format("{}/{} {}, {}, {:.0f} s", state.done, state.total, state.now, state.counted, line_.seconds());
+  };
+  const auto line = [&] {
+    return fmt::format("{} of {}, {}, {:.0f} s{}{}", state.done, harness::counted(state.total, noun_), state.counted,
+                       line_.seconds(), state.now.empty() ? "" : "; now ", state.now);
+  };
+  line_.show({.share = state.share, .beside_bar = beside_bar, .line = line, .milestone = state.milestone});
 }
 
 }  // namespace ringside::cli

@@ -1,31 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How far a check is: a bar that is drawn over itself on a terminal, a plain line now and then elsewhere.
+// How far a check is, told as ring/progress_line.h does it.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
-#include <string_view>
 
 #include "conform/campaign.h"
 #include "harness/check.h"
+#include "ring/progress_line.h"
 
 namespace ringside::cli {
 
 /// Not thread-safe; told on the thread that runs the check.
 class ProgressPrinter {
  public:
-  struct Options {
-    bool terminal = false;                        ///< a bar; otherwise plain lines
-    std::size_t columns = 100;                    ///< of the terminal; the bar never takes the last one
-    std::string noun = "cell";                    ///< what is counted
-    std::function<double()> seconds;              ///< a monotonic clock
-    std::function<void(std::string_view)> write;  ///< where it goes
-  };
-
-  explicit ProgressPrinter(Options options);
+  /// `noun` is what is counted.
+  explicit ProgressPrinter(ring::ProgressLine::Options options, std::string noun = "cell");
 
   /// A plain line is written at the start, after every tenth of the runs, and every 10 s of a longer run.
   void tell(const harness::Progress& progress);
@@ -33,7 +24,7 @@ class ProgressPrinter {
   void tell(const conform::CampaignProgress& progress);
 
   /// Takes the bar away. Call before anything else is written.
-  void finish();
+  void finish() { line_.finish(); }
 
  private:
   /// How far it is, whatever is counted.
@@ -46,18 +37,13 @@ class ProgressPrinter {
     bool milestone = false;
   };
   void show(const State& state);
-  void draw(const State& state);
-  void say(const State& state);
   std::uint64_t records(const harness::Progress& progress) const;
 
-  Options options_;
-  double begin_;
-  double last_shown_;
+  ring::ProgressLine line_;
+  std::string noun_;
   std::uint64_t delivered_ = 0;  ///< of the runs that have ended
   std::uint64_t running_ = 0;    ///< of the run under way, as last told
   std::uint64_t told_ = 0;       ///< tenths of a campaign that were told
-  bool drawn_ = false;
-  bool said_ = false;
 };
 
 }  // namespace ringside::cli

@@ -13,7 +13,7 @@ class ProgressTest : public testing::Test {
  protected:
   ProgressPrinter printer(bool terminal, std::size_t columns = 100) {
     return ProgressPrinter(
-        {terminal, columns, "cell", [this] { return now_; }, [this](std::string_view text) { written_ += text; }});
+        {terminal, columns, [this] { return now_; }, [this](std::string_view text) { written_ += text; }});
   }
 
   void start(ProgressPrinter& printer, std::size_t index, std::uint64_t deliveries = 0) {

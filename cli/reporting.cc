@@ -53,16 +53,6 @@ int fail(const ring::Error& error, int status) {
   return status;
 }
 
-ProgressPrinter::Options progress_options(const char* noun) {
-  ProgressPrinter::Options options;
-  options.terminal = isatty(STDERR_FILENO) != 0 && !is_dumb(std::getenv("TERM"));
-  options.columns = columns_of(STDERR_FILENO);
-  options.noun = noun;
-  options.seconds = steady_seconds;
-  options.write = write_remark;
-  return options;
-}
-
 void remark_on_file(const Invocation& invocation, std::string_view verdict) {
   if (invocation.quiet) return;
   write_remark(fmt::format("{}\nreport: {}\n", verdict, invocation.output));

@@ -16,8 +16,6 @@ namespace ringside::cli {
 
 /// Colours on a terminal only, and not where https://no-color.org asks for none.
 harness::TextStyle style_of(const OutputFile& output);
-/// A bar when standard error is a terminal. `noun` is what is counted.
-ProgressPrinter::Options progress_options(const char* noun);
 /// Seconds of a monotonic clock.
 double steady_seconds();
 /// To standard error, at once.

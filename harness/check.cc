@@ -12,13 +12,13 @@
 #include "harness/catalogue.h"
 #include "harness/child.h"
 #include "harness/shell.h"
-#include "harness/signals.h"
 #include "harness/user_session.h"
 #include "harness/user_world.h"
 #include "harness/world.h"
 #include "real/capabilities.h"
 #include "real/producers.h"
 #include "real/ringbuf.h"
+#include "ring/signals.h"
 
 namespace ringside::harness {
 
@@ -216,7 +216,7 @@ class Runner {
             [&](std::uint64_t deliveries) {
               tell({.index = index_, .total = total_, .spec = &cell.spec, .deliveries = deliveries});
             },
-        .cancelled = [] { return interrupted_by() != 0; }};
+        .cancelled = [] { return ring::interrupted_by() != 0; }};
     return run_in_child(cell.spec, child, [&](ChildScope& scope) {
       return cell.judged.producer != nullptr ? judge_producer(cell, scope) : judge_consumer(cell, scope);
     });
@@ -269,15 +269,15 @@ ring::Result<std::vector<RunSpec>> plan_check(const CheckOptions& options) {
 ring::Result<std::vector<RunResult>> run_check(const CheckOptions& options, const ProgressSink& progress) {
   auto plan = make_plan(options);
   if (!plan) return tl::unexpected(plan.error());
-  const SignalGuard guard;
+  const ring::SignalGuard guard;
   Runner runner(options, progress, plan->cells.size());
   std::vector<RunResult> results;
   for (const Cell& cell : plan->cells) {
-    if (interrupted_by() != 0) break;
+    if (ring::interrupted_by() != 0) break;
     results.push_back(runner.run(cell));
   }
   // A run that the signal cut short was not judged: it is no result.
-  if (interrupted_by() != 0 && !results.empty() && results.back().outcome == Outcome::fault) results.pop_back();
+  if (ring::interrupted_by() != 0 && !results.empty() && results.back().outcome == Outcome::fault) results.pop_back();
   return results;
 }
 
@@ -296,7 +296,7 @@ ring::Result<std::vector<MutantResult>> run_mutants(const CheckOptions& options,
     }
     mutants = std::move(named);
   }
-  const SignalGuard guard;
+  const ring::SignalGuard guard;
   Runner runner(options, progress, mutants.size() * options.worlds.size());
   std::vector<MutantResult> results;
   for (const JudgedMutant& mutant : mutants) {
@@ -304,7 +304,7 @@ ring::Result<std::vector<MutantResult>> run_mutants(const CheckOptions& options,
     if (!scenario) return tl::unexpected(scenario.error());
     const ring::RingKind kind = kind_of(mutant.judged);
     for (const WorldKind world : options.worlds) {
-      if (interrupted_by() != 0) return results;
+      if (ring::interrupted_by() != 0) return results;
       const Cell cell = cell_of(options, world, kind, *scenario, mutant.judged);
       results.push_back({.mutant = mutant.judged.name(), .expected = mutant.expected, .run = runner.run(cell)});
     }

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "consumers/registry.h"
-#include "harness/signals.h"
+#include "ring/signals.h"
 
 namespace ringside::harness {
 namespace {
@@ -90,7 +90,7 @@ TEST(Check, ASignalEndsTheRunAndLeavesNoChild) {
   });
   ASSERT_TRUE(results) << results.error();
   EXPECT_EQ(results->size(), 3u);
-  EXPECT_EQ(interrupted_by(), SIGTERM);
+  EXPECT_EQ(ring::interrupted_by(), SIGTERM);
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
   EXPECT_EQ(errno, ECHILD);
 }
@@ -104,7 +104,7 @@ TEST(Check, ASignalWithinARunKillsItsChild) {
   });
   ASSERT_TRUE(results) << results.error();
   EXPECT_TRUE(results->empty());
-  EXPECT_EQ(interrupted_by(), SIGINT);
+  EXPECT_EQ(ring::interrupted_by(), SIGINT);
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
 }
 

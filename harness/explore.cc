@@ -18,8 +18,8 @@
 #include "harness/report_formats.h"
 #include "harness/run_result_json.h"
 #include "harness/shell.h"
-#include "harness/signals.h"
 #include "ring/io.h"
+#include "ring/signals.h"
 
 namespace ringside::harness {
 namespace {
@@ -142,7 +142,7 @@ Result run_explore(const std::vector<ExploreTask>& tasks, const std::vector<std:
     arguments.insert(arguments.end(), options.begin(), options.end());
     arguments.insert(arguments.end(), {"--format", "json"});
     Result reports = reports_of(task.path, arguments);
-    if (interrupted_by() != 0) return all;
+    if (ring::interrupted_by() != 0) return all;
     if (!reports) return reports;
     for (explore::ProgramReport& report : *reports) {
       add_replay(report, task);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/signals.h"
+#include "ring/signals.h"
 
 #include <csignal>
 
-namespace ringside::harness {
+namespace ringside::ring {
 
 namespace {
 
@@ -24,4 +24,4 @@ SignalGuard::~SignalGuard() {
 
 int interrupted_by() { return caught_signal; }
 
-}  // namespace ringside::harness
+}  // namespace ringside::ring

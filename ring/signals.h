@@ -7,7 +7,7 @@
 
 #include <array>
 
-namespace ringside::harness {
+namespace ringside::ring {
 
 /// Notes SIGINT, SIGTERM and SIGHUP while it lives, instead of the process ending at once. One at a time.
 class SignalGuard {
@@ -25,4 +25,4 @@ class SignalGuard {
 /// The number of the signal that came while the last guard lived, else 0. Thread-safe.
 int interrupted_by();
 
-}  // namespace ringside::harness
+}  // namespace ringside::ring
