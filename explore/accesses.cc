@@ -52,6 +52,7 @@ EventId Engine::replay_event(const Event& asked, std::uint16_t location) {
 
 /// Goes on unless the execution has grown out of all bounds.
 void Engine::expect_more() {
+  if (following_) settle();
   if (graph().size() < options_.most_events) return;
   fail(FailureKind::too_long, fmt::format("an execution of more than {} events", options_.most_events));
 }
@@ -181,6 +182,9 @@ const MixedWord* Engine::mixed_word(std::uintptr_t address, std::size_t size) co
 /// The same bytes are accessed in two widths: from now on as one word of the greater.
 void Engine::widen(const Word& word, std::uintptr_t address, std::size_t size) {
   const MixedWord mixed = size > word.size_bytes ? MixedWord{address, size} : MixedWord{word.address, word.size_bytes};
+  widths_.push_back(task_here());
+  widths_.back().schedule.turns.push_back({.thread = static_cast<std::uint8_t>(running_)});
+  widths_.back().added.push_back(static_cast<std::uint32_t>(graph().size()) + 1);
   std::erase_if(mixed_, [&](const MixedWord& narrower) {
     return narrower.address >= mixed.address && narrower.address < mixed.address + mixed.size_bytes;
   });
@@ -390,6 +394,11 @@ EventId Engine::add_load(Event event, const std::function<bool(std::uint64_t)>* 
   event.reads_from = graph().store_at(location, last);
   const Turn* const scripted = turn();
   const EventId id = graph().add(running_, event);
+  if (scripted != nullptr && following_) {
+    expect_the_turn(scripted->passed <= stores);
+    graph().set_reads_from(id, graph().store_at(location, stores - scripted->passed));
+    return id;
+  }
   possible_.clear();
   if (event.question != 0) find_answers(id, lowest, last);
   for (std::size_t position = lowest; position <= last && event.question == 0; ++position) {
@@ -472,6 +481,12 @@ void Engine::store(std::uintptr_t address, std::size_t size, std::uint64_t value
 void Engine::add_store(const Event& event) {
   const Turn* const scripted = turn();
   const EventId id = graph().add(running_, event, graph().location(event.location).stores.size() + 1);
+  if (scripted != nullptr && following_) {
+    const std::size_t stores = graph().location(event.location).stores.size();
+    expect_the_turn(scripted->passed < stores);
+    graph().place(id, stores - scripted->passed);
+    return;
+  }
   if (scripted == nullptr && chooser_ == nullptr) offer_revisits(id);
   find_places(id);
   possible_.clear();

@@ -19,6 +19,7 @@
 #include "explore/races.h"
 #include "explore/schedule.h"
 #include "explore/search.h"
+#include "explore/task.h"
 
 namespace ringside::explore {
 
@@ -38,6 +39,7 @@ struct Alternative {
   std::size_t position = 0;
   std::uint32_t level = 0;  ///< how many alternatives lead to it, itself included
   std::uint64_t path = 0;   ///< which ones: the same in every search of the program
+  std::uint64_t weight = 0;
 };
 
 /// A graph and what remains to be visited of it. A revisit begins another one.
@@ -102,6 +104,13 @@ struct Place {
   bool part = false;  ///< of a word of several widths
 };
 
+/// From the first execution down to one that leaves nothing open.
+struct Way {
+  double executions = 0;   ///< of the whole, if all ways were like this one
+  std::uint64_t seen = 0;  ///< on this way
+  bool failed = false;
+};
+
 /// Thrown by fail where there is no fiber to leave.
 struct Stopped {};
 
@@ -111,6 +120,16 @@ class Engine {
   Engine(const Program& program, const SearchOptions& options);
 
   SearchResult run();
+  /// Goes on from what is open, and leaves there what is open when it ends: nothing, unless a bound ended it. All that
+  /// is left is found out by one engine only.
+  SearchResult run(OpenSearch& open);
+  /// Takes at most so many open parts out of the search, those nearest to its beginning first. Between executions:
+  /// within SearchOptions::stop.
+  std::vector<Task> give(std::size_t most);
+  /// How many alternatives are open now; some of them may turn out to lead nowhere.
+  std::size_t open_count() const;
+  /// One way down, as estimate.h has it.
+  Way go_down(std::uint64_t random);
   /// The one execution of the schedule.
   SearchResult run(const Schedule& schedule);
   /// Executions as the chooser decides them.
@@ -190,12 +209,20 @@ class Engine {
   void find_rival(const Access& earlier);
   void tell();
 
+  SearchResult search_from(OpenSearch& open, bool keep);
+  bool begin_next(OpenSearch& open);
+  void begin(Task task);
+  void learn_widths(const std::vector<Task>& widths);
+  void expect_the_task();
+  void settle();
+  Task task_here();
+  void share_out();
   bool over();
   bool waits_for_ever(std::size_t thread);
   void execute();
   void count();
   void outside(const std::function<void()>& part);
-  bool next_graph();
+  bool next_graph(std::size_t above = 0);
   bool apply(const Alternative& alternative);
   bool begin_revisit(const Alternative& alternative);
   bool place_revisiting(const Alternative& alternative);
@@ -203,7 +230,6 @@ class Engine {
   Branch& push_branch();
   void remember(Alternative alternative);
   bool mine(std::uint32_t level, std::uint64_t path) const;
-  void begin_anew();
 
   bool can_go_on(std::size_t thread) const;
   std::size_t number_of_child(std::size_t creator, std::size_t ordinal);
@@ -249,11 +275,17 @@ class Engine {
   std::vector<MixedWord> mixed_;
   SearchResult result_;
   std::deque<Child> children_;  ///< threads beyond the program's, in the order in which the search met them
+  std::vector<Task> widths_;    ///< how mixed_ was found out
+  std::uint64_t share_ = 0;     ///< of the whole, that was seen
+  std::optional<Bound> stopped_;
 
   // Of the alternative that is being followed.
   std::uint32_t level_ = 0;
   std::uint64_t path_ = 0;
   std::uint64_t offered_ = 0;  ///< alternatives that were left for later on its way
+  std::uint64_t weight_ = 0;
+  std::size_t unweighted_ = 0;  ///< alternatives, the last of the branch, that have no part of the weight yet
+  Task task_;                   ///< that it began with
 
   // Of the execution under way.
   std::vector<ThreadState> threads_;
@@ -271,6 +303,7 @@ class Engine {
 
   // Of an execution that is done by a schedule, or told.
   const Schedule* script_ = nullptr;
+  bool following_ = false;  ///< the schedule is a task's: what it says is known to be possible
   Chooser* chooser_ = nullptr;
   std::optional<std::size_t> granted_;  ///< the thread that was chosen, until its next event
   bool recording_ = false;

@@ -95,6 +95,7 @@ void Engine::take_turn() {
     assert(next);
     if (*next == mine) {
       granted_.reset();
+      if (chooser_ != nullptr) chooser_->event(mine);
       return;
     }
     if (*next >= threads_.size() || !can_go_on(*next)) {

@@ -24,9 +24,15 @@ enum class Fault : std::uint8_t {
   reads_from_an_old_memory,  ///< a load need not come before the store that overwrites what it read
   parts_know_too_little,     ///< whoever wrote one byte does not know of later stores of others
   answers_are_alike,         ///< whatever answers the same stands for the others, whatever it teaches
+  tasks_forget_order,        ///< who goes on with a task takes its events for added in the order in which they are run
+  tasks_forget_children,     ///< and numbers threads anew
+  tasks_forget_widths,       ///< and does not know of words of several widths
+  tasks_forget_paths,        ///< nor which alternatives led to it
+  tasks_keep_their_weight,   ///< though what is left open gets a part of it
+  tasks_stay_open,           ///< what is given away is searched here, too
 };
 
-inline constexpr Fault last_fault = Fault::answers_are_alike;
+inline constexpr Fault last_fault = Fault::tasks_stay_open;
 
 #ifdef RINGSIDE_PLANTED_FAULTS
 inline thread_local Fault planted_fault = Fault::none;

@@ -9,9 +9,12 @@
 #include <functional>
 #include <ostream>
 #include <random>
+#include <utility>
 
 #include "explore/brute_force.h"
+#include "explore/parted_programs.h"
 #include "explore/search.h"
+#include "explore/task_parts.h"
 #include "explore/tiny_programs.h"
 
 namespace ringside::explore {
@@ -47,6 +50,32 @@ bool answers_differ(const TinyProgram& program) {
   return shapes != brute_force_answers(program, MemoryModel::c11);
 }
 
+/// What a search counts in parts, or those of all its shards, against what it counts in one piece.
+bool parts_differ(Fault fault, std::mt19937& random) {
+  const std::uint64_t first = 1 + random() % 20;
+  const auto without = [](const Program& program) {
+    const Fault now = std::exchange(planted_fault, Fault::none);
+    Seen whole = in_one_piece(program);
+    planted_fault = now;
+    return whole;
+  };
+  if (fault == Fault::tasks_forget_children) {
+    return in_parts(creating(), first).tally != without(creating()).tally;
+  }
+  if (fault == Fault::tasks_forget_paths) {
+    Seen all;
+    for (std::size_t shard = 0; shard < 3; ++shard) {
+      const Seen part = in_parts(busy(), first, {.shard = shard, .shards = 3});
+      all.shapes.insert(part.shapes.begin(), part.shapes.end());
+    }
+    return all.shapes != without(busy()).shapes;
+  }
+  const TinyProgram tiny = draw_program(random, fault == Fault::tasks_forget_widths);
+  const TinyMemory memory(tiny);
+  if (fault == Fault::tasks_stay_open) return in_gifts(memory.program(), first) != without(memory.program());
+  return in_parts(memory.program(), first) != without(memory.program());
+}
+
 /// Which random programs a fault is looked for in: those of its memory model, or of its kind.
 bool found(Fault fault, std::mt19937& random) {
   switch (fault) {
@@ -56,6 +85,13 @@ bool found(Fault fault, std::mt19937& random) {
       return differs(draw_program(random, false), MemoryModel::sc);
     case Fault::answers_are_alike:
       return answers_differ(draw_questions(random));
+    case Fault::tasks_forget_order:
+    case Fault::tasks_forget_children:
+    case Fault::tasks_forget_widths:
+    case Fault::tasks_forget_paths:
+    case Fault::tasks_keep_their_weight:
+    case Fault::tasks_stay_open:
+      return parts_differ(fault, random);
     default:
       return differs(draw_program(random, false), MemoryModel::c11);
   }

@@ -194,6 +194,27 @@ void Graph::set_reads_from(EventId load, EventId store) {
   event.happens_before.set(load.thread, load.index + 1u);
 }
 
+std::vector<std::uint32_t> Graph::added() const {
+  std::vector<std::uint32_t> stamps;
+  for (const EventId id : order_) stamps.push_back(at(id).stamp);
+  std::vector<std::uint32_t> sorted = stamps;
+  std::sort(sorted.begin(), sorted.end());
+  for (std::uint32_t& stamp : stamps) {
+    stamp = static_cast<std::uint32_t>(std::lower_bound(sorted.begin(), sorted.end(), stamp) - sorted.begin()) + 1;
+  }
+  return stamps;
+}
+
+void Graph::restamp(const std::vector<std::uint32_t>& added) {
+  assert(added.size() == order_.size());
+  for (std::size_t i = 0; i < order_.size(); ++i) at(order_[i]).stamp = added[i];
+  next_stamp_ = static_cast<std::uint32_t>(order_.size()) + 1;
+  for (Location& location : locations_) {
+    std::sort(location.loads.begin(), location.loads.end(),
+              [this](EventId one, EventId other) { return at(one).stamp < at(other).stamp; });
+  }
+}
+
 std::vector<std::uint64_t> Graph::shape() const {
   const auto number = [](EventId id) { return std::uint64_t{id.thread} << 16 | id.index; };
   std::vector<std::uint64_t> shape;

@@ -107,6 +107,10 @@ class Graph {
   void set_reads_from(EventId load, EventId store);
 
   std::uint32_t last_stamp() const { return next_stamp_ - 1; }
+  /// By event of order(): as which of all it was added, from 1 on.
+  std::vector<std::uint32_t> added() const;
+  /// Stamps as if the events of order() had been added so; the next one is added after all of them.
+  void restamp(const std::vector<std::uint32_t>& added);
 
   /// The same events, readings and orders of stores, whatever the stamps. For tests.
   std::vector<std::uint64_t> shape() const;

@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstddef>
 #include <set>
 #include <utility>
+
+#include "explore/take_text.h"
 
 namespace ringside::explore {
 namespace {
@@ -29,20 +30,6 @@ std::uint32_t passed_by(const Graph& graph, EventId id, Made& made) {
   const std::uint32_t passed = passed_over(here, position);
   if (writes(event.kind)) here.insert(position);
   return passed;
-}
-
-/// A decimal number at the front of the text, which it takes off; false if there is none.
-bool take_number(std::string_view& text, std::uint32_t& number) {
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (fault != std::errc{}) return false;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return true;
-}
-
-bool take(std::string_view& text, char mark) {
-  if (text.empty() || text.front() != mark) return false;
-  text.remove_prefix(1);
-  return true;
 }
 
 std::uint32_t sum_over(const Graph& graph, const std::vector<EventId>& order, std::size_t count) {
@@ -131,8 +118,7 @@ ring::Result<Schedule> schedule_from(std::string_view text) {
                            .offset = static_cast<std::uint8_t>(offset)});
   }
   if (!take(rest, '#') || rest.size() != 8) return fault(rest.size());
-  const auto [end, number] = std::from_chars(rest.data(), rest.data() + 8, schedule.sum, 16);
-  if (number != std::errc{} || end != rest.data() + 8) return fault(8);
+  if (!is_number(rest, schedule.sum, 16)) return fault(8);
   return schedule;
 }
 

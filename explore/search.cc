@@ -22,35 +22,6 @@ Engine::Engine(const Program& program, const SearchOptions& options) : program_(
   }
 }
 
-SearchResult Engine::run() {
-  Engine* const outer = std::exchange(current, this);
-  push_branch();
-  bool more = true;
-  while (more) {
-    execute();
-    if (std::exchange(anew_, false)) {
-      begin_anew();
-    } else {
-      count();
-      more = !over() && next_graph();
-    }
-  }
-  current = outer;
-  if (result_.failure && result_.failure->kind != FailureKind::nondeterministic) tell();
-  result_.mixed_words = mixed_.size();
-  return std::move(result_);
-}
-
-/// Forgets all that was found, but not how wide words are accessed.
-void Engine::begin_anew() {
-  depth_ = 0;
-  push_branch();
-  result_ = {};
-  level_ = 0;
-  path_ = offered_ = 0;
-  if (options_.anew) options_.anew();
-}
-
 /// A branch on top of the others. Those that were popped are used again, so that a search allocates no more memory when
 /// it has reached its depth.
 Branch& Engine::push_branch() {
@@ -67,6 +38,7 @@ void Engine::remember(Alternative alternative) {
   alternative.path = (path_ ^ ++offered_) * 0x9e3779b97f4a7c15u;
   alternative.path ^= alternative.path >> 32;
   alternatives().push_back(alternative);
+  ++unweighted_;
 }
 
 /// Whether what lies at the end of that path is this search's to count. Beyond shard_levels it is followed by nobody
@@ -81,11 +53,14 @@ bool Engine::over() {
     if (final || !options_.another(*result_.failure)) return true;
     result_.failure.reset();
   }
-  if (result_.complete + result_.blocked < options_.most_executions) return false;
-  // Whether anything is left is known only by looking.
-  if (next_graph()) cut_by(Bound::executions);
-  return true;
+  if (result_.complete + result_.blocked >= options_.most_executions) {
+    stopped_ = Bound::executions;
+  } else if (options_.stop) {
+    stopped_ = options_.stop({.complete = result_.complete, .blocked = result_.blocked, .share = share_});
+  }
+  return stopped_.has_value();
 }
+
 /// Whether nothing that has been stored ends the wait of a thread that is stuck or joins another.
 bool Engine::waits_for_ever(std::size_t thread) {
   const ThreadState& state = threads_[thread];
@@ -132,9 +107,9 @@ void Engine::count() {
                             .graph = graph()};
 }
 
-/// Makes the next graph out of what remains; false when nothing does.
-bool Engine::next_graph() {
-  while (depth_ > 0) {
+/// Makes the next graph out of what remains in the branches above that depth; false when nothing does.
+bool Engine::next_graph(std::size_t above) {
+  while (depth_ > above) {
     Branch& branch = *branches_[depth_ - 1];
     if (branch.alternatives.empty()) {
       --depth_;
@@ -142,12 +117,19 @@ bool Engine::next_graph() {
     }
     const Alternative alternative = branch.alternatives.back();
     branch.alternatives.pop_back();
-    if (alternative.level == options_.shard_levels && !mine(alternative.level, alternative.path)) continue;
-    level_ = alternative.level;
-    path_ = alternative.path;
-    offered_ = 0;
-    branch.graph.cut_back(alternative.stamp);
-    if (apply(alternative)) return true;
+    const bool others = alternative.level == options_.shard_levels && !mine(alternative.level, alternative.path);
+    if (!others) {
+      level_ = alternative.level;
+      path_ = alternative.path;
+      offered_ = 0;
+      weight_ = alternative.weight;
+      branch.graph.cut_back(alternative.stamp);
+      if (apply(alternative)) {
+        share_out();
+        return true;
+      }
+    }
+    share_ += alternative.weight;
   }
   return false;
 }
@@ -367,5 +349,9 @@ std::string_view name_of(FailureKind kind) {
 }
 
 SearchResult search(const Program& program, const SearchOptions& options) { return Engine(program, options).run(); }
+
+SearchResult continue_search(const Program& program, const SearchOptions& options, OpenSearch& open) {
+  return Engine(program, options).run(open);
+}
 
 }  // namespace ringside::explore

@@ -19,11 +19,21 @@
 #include "explore/memory_model.h"
 #include "explore/program.h"
 #include "explore/step.h"
+#include "explore/task.h"
 #include "explore/walks.h"
 
 namespace ringside::explore {
 
 struct Failure;
+
+/// What kept a search from seeing everything.
+enum class Bound : std::uint8_t {
+  executions,  ///< most_executions
+  cost,        ///< of walk(bounded_walk()): something costs more
+  chance,      ///< a walk draws its executions, and never knows that it has them all
+};
+
+std::string_view name_of(Bound bound);
 
 struct SearchOptions {
   MemoryModel model = MemoryModel::c11;
@@ -46,6 +56,11 @@ struct SearchOptions {
   /// Told when the search begins anew, because the program turned out to access the same bytes atomically in several
   /// widths: what was observed, counted and done at the end of executions so far is void.
   std::function<void()> anew = {};
+  /// Asked after each execution, with what this search has seen so far: a bound ends the search. Not by walks.
+  std::function<std::optional<Bound>(const Tally&)> stop = {};
+  /// What the program's surroundings note of a search besides, as bits: adds these and returns all. So it is carried
+  /// from the processes that search to the one that asked them to.
+  std::function<std::uint32_t(std::uint32_t)> notes = {};
 };
 
 enum class FailureKind : std::uint8_t {
@@ -77,15 +92,6 @@ struct Failure {
   std::string schedule = {};              ///< repeats it: replay()
 };
 
-/// What kept a search from seeing everything.
-enum class Bound : std::uint8_t {
-  executions,  ///< most_executions
-  cost,        ///< of walk(bounded_walk()): something costs more
-  chance,      ///< a walk draws its executions, and never knows that it has them all
-};
-
-std::string_view name_of(Bound bound);
-
 struct SearchResult {
   std::uint64_t complete = 0;  ///< executions in which every thread ended
   std::uint64_t blocked = 0;   ///< that ended with a thread asleep which another execution wakes
@@ -101,6 +107,12 @@ struct SearchResult {
 /// Explores until all is seen or something fails. Everything happens on the calling thread; several searches may run on
 /// threads of their own as long as their programs share nothing.
 SearchResult search(const Program& program, const SearchOptions& options = {});
+
+/// The same from what is open, in whatever process that was left; there stands afterwards what a bound kept it from,
+/// and in `so_far` what was counted in all. Counts of the result are those of all, too, while bounds are of this
+/// search. The program and the options must be the same as before, but for bounds; another program, if it is found out,
+/// is a failure `nondeterministic`.
+SearchResult continue_search(const Program& program, const SearchOptions& options, OpenSearch& open);
 
 /// Executions as the chooser decides them, until one fails, until it has no more, or most_executions. What a thread
 /// waits for by await() or lock() it sleeps for: it goes on when there is such a value.

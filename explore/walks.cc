@@ -67,6 +67,45 @@ class PctWalk final : public Chooser {
   std::size_t longest_ = 1;  ///< of the executions so far, in steps
 };
 
+class UniformWalk final : public Chooser {
+ public:
+  explicit UniformWalk(std::uint64_t seed) : random_(seed) {}
+
+  bool begin() override {
+    if (std::exchange(begun_, true)) ++executions_;
+    for (std::size_t thread = 0; thread < most_threads; ++thread) all_[thread] += std::exchange(done_[thread], 0);
+    return true;
+  }
+
+  std::size_t thread(const std::vector<std::size_t>& ready, bool) override {
+    std::vector<double> left;
+    for (const std::size_t thread : ready) left.push_back(left_of(thread));
+    return std::discrete_distribution<std::size_t>(left.begin(), left.end())(random_);
+  }
+
+  void event(std::size_t thread) override { ++done_[thread]; }
+  std::size_t number(std::size_t count, bool) override { return random_() % count; }
+  void begin_anew() override {
+    all_ = done_ = {};
+    executions_ = 0;
+    begun_ = false;
+  }
+
+ private:
+  /// Events that the thread is likely to have left: at least the one that it stands before.
+  double left_of(std::size_t thread) const {
+    if (executions_ == 0) return 1;
+    const double average = static_cast<double>(all_[thread]) / static_cast<double>(executions_);
+    return std::max(1.0, average - static_cast<double>(done_[thread]));
+  }
+
+  std::mt19937_64 random_;
+  std::array<std::uint64_t, most_threads> all_{};   ///< events of each thread, in all executions before
+  std::array<std::uint64_t, most_threads> done_{};  ///< in this one
+  std::uint64_t executions_ = 0;
+  bool begun_ = false;
+};
+
 /// Depth first, once for each cost.
 class BoundedWalk final : public Chooser {
  public:
@@ -150,6 +189,7 @@ std::unique_ptr<Chooser> random_walk(std::uint64_t seed) { return std::make_uniq
 std::unique_ptr<Chooser> pct_walk(std::uint64_t seed, std::size_t depth) {
   return std::make_unique<PctWalk>(seed, depth);
 }
+std::unique_ptr<Chooser> uniform_walk(std::uint64_t seed) { return std::make_unique<UniformWalk>(seed); }
 std::unique_ptr<Chooser> bounded_walk(std::size_t most_cost) { return std::make_unique<BoundedWalk>(most_cost); }
 
 }  // namespace ringside::explore

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -42,7 +43,7 @@ Program store_buffering(bool fenced) {
 TEST(Walks, EachFindsStoreBuffering) {
   SearchOptions options;
   options.most_executions = 1000;
-  for (const auto& chooser : {random_walk(1), pct_walk(1, 3), bounded_walk(3)}) {
+  for (const auto& chooser : {random_walk(1), pct_walk(1, 3), uniform_walk(1), bounded_walk(3)}) {
     const SearchResult result = walk(store_buffering(false), *chooser, options);
     ASSERT_TRUE(result.failure);
     EXPECT_EQ(result.failure->what, "neither sees the other");
@@ -114,11 +115,45 @@ TEST(Walks, TwoLocksTakenCrosswiseAreFoundByEach) {
   const Program program = two_locks(true);
   SearchOptions options;
   options.most_executions = 1000;
-  for (const auto& chooser : {random_walk(1), pct_walk(1, 2), bounded_walk(2)}) {
+  for (const auto& chooser : {random_walk(1), pct_walk(1, 2), uniform_walk(1), bounded_walk(2)}) {
     const SearchResult result = walk(program, *chooser, options);
     ASSERT_TRUE(result.failure);
     EXPECT_EQ(result.failure->kind, FailureKind::deadlock);
   }
+}
+
+/// How often each order of the threads' events was drawn.
+std::map<std::vector<std::size_t>, int> orders_drawn(Chooser& chooser, std::uint64_t executions) {
+  const Program program{.begin = [] { memory = Memory{}; },
+                        .threads = {[] { memory.x.store(1, Order::relaxed); },
+                                    [] {
+                                      for (int value = 1; value <= 5; ++value) memory.y.store(value, Order::relaxed);
+                                    }},
+                        .end = {}};
+  std::map<std::vector<std::size_t>, int> drawn;
+  SearchOptions options;
+  options.most_executions = executions;
+  options.observe = [&drawn](const Graph& graph) {
+    std::vector<std::size_t> threads;
+    for (const EventId id : graph.order()) threads.push_back(id.thread);
+    ++drawn[threads];
+  };
+  walk(program, chooser, options);
+  return drawn;
+}
+
+// One event among five others: 6 orders. 6000 draws give each 1000 times, with a standard deviation of
+// sqrt(6000 * 1/6 * 5/6) = 29.
+TEST(Walks, TheUniformOneDrawsEachOrderOfEventsAsOften) {
+  const auto uniform = uniform_walk(5);
+  const auto drawn = orders_drawn(*uniform, 6000);
+  EXPECT_EQ(drawn.size(), 6u);
+  for (const auto& [order, count] : drawn) EXPECT_NEAR(count, 1000, 5 * 29);
+  // By a coin for each event the lone one is first in half of the executions, and last in one of 32.
+  const auto random = random_walk(5);
+  const auto by_coins = orders_drawn(*random, 6000);
+  EXPECT_NEAR(by_coins.at({0, 1, 1, 1, 1, 1}), 3000, 200);
+  EXPECT_LT(by_coins.at({1, 1, 1, 1, 1, 0}), 400);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "explore/runtime/crash.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <cstdint>
 
@@ -62,6 +63,20 @@ void handle_silence(int, siginfo_t*, void*) {
                            longest_silence_ms()));
 }
 
+void start_timer(itimerval* before) {
+  const auto half_us = static_cast<long>(longest_silence_ms()) * 500;
+  const timeval half{.tv_sec = half_us / 1'000'000, .tv_usec = half_us % 1'000'000};
+  const itimerval timer{.it_interval = half, .it_value = half};
+  ::setitimer(ITIMER_VIRTUAL, &timer, before);
+}
+
+bool handles = false;  ///< a handler lives
+
+/// A copy of the process begins without a timer.
+void start_timer_of_copy() {
+  if (handles) start_timer(nullptr);
+}
+
 }  // namespace
 
 CrashHandler::CrashHandler() : stack_(std::make_unique<char[]>(handler_stack_bytes)) {
@@ -75,13 +90,14 @@ CrashHandler::CrashHandler() : stack_(std::make_unique<char[]>(handler_stack_byt
   action.sa_sigaction = handle_silence;
   action.sa_flags |= SA_RESTART;
   ::sigaction(SIGVTALRM, &action, &alarm_before_);
-  const auto half_us = static_cast<long>(longest_silence_ms()) * 500;
-  const timeval half{.tv_sec = half_us / 1'000'000, .tv_usec = half_us % 1'000'000};
-  const itimerval timer{.it_interval = half, .it_value = half};
-  ::setitimer(ITIMER_VIRTUAL, &timer, &timer_before_);
+  static const int in_copies = ::pthread_atfork(nullptr, nullptr, start_timer_of_copy);
+  static_cast<void>(in_copies);
+  handles = true;
+  start_timer(&timer_before_);
 }
 
 CrashHandler::~CrashHandler() {
+  handles = false;
   ::setitimer(ITIMER_VIRTUAL, &timer_before_, nullptr);
   ::sigaction(SIGVTALRM, &alarm_before_, nullptr);
   for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &before_[i], nullptr);

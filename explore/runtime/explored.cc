@@ -19,6 +19,16 @@ std::map<std::string, Program>& programs() {
   return all;
 }
 
+/// What runtime::world knows of a search in all.
+std::uint32_t notes(std::uint32_t more) {
+  constexpr std::uint32_t refused = 1;
+  constexpr std::uint32_t seen = 2;
+  runtime::World& world = runtime::world;
+  world.timeouts_refused = world.timeouts_refused || (more & refused) != 0;
+  world.seen_any = world.seen_any || world.hooks != 0 || (more & seen) != 0;
+  return (world.timeouts_refused ? refused : 0) | (world.seen_any ? seen : 0);
+}
+
 }  // namespace
 
 Program prepared(const Program& program) {
@@ -40,7 +50,9 @@ SearchResult explore(const Program& program, const SearchOptions& options, const
   runtime::world.hooks = 0;
   runtime::world.seen_any = false;
   runtime::world.stacks_shared = runtime::world.timeouts_refused = false;
-  SearchResult result = search_by(wrapped, options);
+  SearchOptions noted = options;
+  noted.notes = notes;
+  SearchResult result = search_by(wrapped, noted);
   result.cut = result.cut || runtime::world.timeouts_refused;
   if (!result.failure && !runtime::world.seen_any && runtime::world.hooks == 0) {
     result.failure = Failure{.kind = FailureKind::not_instrumented,
