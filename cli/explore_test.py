@@ -31,7 +31,7 @@ class Explore(unittest.TestCase):
         self.assertEqual(failure_of("a1_fence_edge")[0], 0)
         status, program = failure_of("a1_release_edge")
         self.assertEqual(status, 1)
-        self.assertEqual((program["verdict"], program["failure"]["defect"]), ("failed", "deadlock"))
+        self.assertEqual((program["verdict"], program["failure"]["defect"]), ("failed", "missed_wakeup"))
 
     def test_the_memory_model_is_passed_on(self):
         self.assertEqual(failure_of("a1_release_edge", "--memory", "sc")[1]["verdict"], "proved")

@@ -65,7 +65,10 @@ void Engine::note_access(std::uintptr_t address, std::size_t size, bool atomic, 
                       .atomic = atomic,
                       .write = write};
   const auto race = races_.note(access, me().known);
-  if (!race) return;
+  if (!race) {
+    if (!program_.rings.empty()) note_ring_use(access);
+    return;
+  }
   if (recording_) find_rival(race->earlier);
   if (race->earlier.whole_word) fail_partial(race->earlier.thread, running_);
   const auto kind = [](bool is_atomic, bool is_write) {
@@ -304,7 +307,10 @@ Event Engine::load(std::uintptr_t address, std::size_t size, Event asked,
   me().site = nullptr;
   note_access(address, size, true, false);
   if (enough != nullptr && !(*enough)(event.value)) {
-    if (recording_) steps_.back().asleep = true;
+    if (recording_) {
+      steps_.back().asleep = true;
+      steps_.back().timed = me().timed;
+    }
     me().status = ThreadState::Status::stuck;
     leave();
   }
@@ -475,6 +481,7 @@ void Engine::store(std::uintptr_t address, std::size_t size, std::uint64_t value
   if (recording_) record_event(id, named, size);
   thread.site = nullptr;
   note_access(address, size, true, true);
+  if (!program_.rings.empty()) note_position(id);
   write_native(id);
 }
 

@@ -16,6 +16,7 @@
 #include "explore/fiber.h"
 #include "explore/granules.h"
 #include "explore/graph.h"
+#include "explore/laps.h"
 #include "explore/races.h"
 #include "explore/schedule.h"
 #include "explore/search.h"
@@ -64,6 +65,7 @@ struct ThreadState {
   std::uint16_t location = 0;
   std::size_t stores = 0;
   std::size_t round = 1;     ///< of a stuck thread: how many events it would repeat for ever
+  bool spins = false;        ///< stuck, and awake: in a round, not in a wait
   bool timed = false;        ///< its wait would end by a timeout
   std::size_t children = 0;  ///< that it created in this run, so far
   std::size_t events = 0;    ///< of this run, so far
@@ -109,6 +111,16 @@ struct Way {
   double executions = 0;   ///< of the whole, if all ways were like this one
   std::uint64_t seen = 0;  ///< on this way
   bool failed = false;
+};
+
+/// Who of an execution's threads waits at its end, a bit each, and how.
+struct Waiting {
+  std::uint8_t asleep = 0;         ///< until somebody wakes it
+  std::uint8_t until_timeout = 0;  ///< or its timeout does
+  std::uint8_t spinning = 0;
+  bool in_vain = true;  ///< nothing that was stored ends any of it
+
+  bool none() const { return (asleep | until_timeout | spinning) == 0; }
 };
 
 /// Thrown by fail where there is no fiber to leave.
@@ -178,8 +190,9 @@ class Engine {
   }
   void join(std::size_t thread);
   [[noreturn]] void end_thread();
-  /// The running thread would do its last `events` events again and again until one of their loads reads another value.
-  [[noreturn]] void spin(std::size_t events);
+  /// The running thread would do its last `events` events again and again until one of their loads reads another value:
+  /// `awake`, or asleep for a while in each round.
+  [[noreturn]] void spin(std::size_t events, bool awake);
   /// Whether what the running thread waits for from now on has an end anyhow: a thread that is left so is no deadlock.
   void set_timed(bool timed) { me().timed = timed; }
 
@@ -206,6 +219,7 @@ class Engine {
 
   void record(StepKind kind, std::uintptr_t address, std::size_t size, Order order, std::uint64_t value);
   void record_event(EventId id, std::uintptr_t address, std::size_t size);
+  void mark_round(std::size_t events);
   void find_rival(const Access& earlier);
   void tell();
 
@@ -218,7 +232,11 @@ class Engine {
   Task task_here();
   void share_out();
   bool over();
-  bool waits_for_ever(std::size_t thread);
+  Waiting who_waits();
+  bool waits_in_vain(std::size_t thread);
+  bool repeats_in_vain(EventId load, std::size_t round_begin);
+  bool lies_unread();
+  void judge(const Waiting& waiting);
   void execute();
   void count();
   void outside(const std::function<void()>& part);
@@ -266,6 +284,13 @@ class Engine {
   void note_access(std::uintptr_t address, std::size_t size, bool atomic, bool write);
   void write_native(EventId store);
 
+  void set_rings();
+  bool is_kernels(std::size_t thread) const { return (kernel_ >> thread & 1u) != 0; }
+  void note_ring_use(const Access& access);
+  void note_position(EventId store);
+  [[noreturn]] void fail_handing_back(std::size_t ring, const Passing& passing, const Race& unordered);
+  [[noreturn]] void fail_use(const Access& access, const LapFault& fault);
+
   const Program& program_;
   const SearchOptions& options_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
@@ -274,6 +299,7 @@ class Engine {
   std::size_t depth_ = 0;
   std::vector<MixedWord> mixed_;
   SearchResult result_;
+  std::uint8_t kernel_ = 0;     ///< threads, a bit each
   std::deque<Child> children_;  ///< threads beyond the program's, in the order in which the search met them
   std::vector<Task> widths_;    ///< how mixed_ was found out
   std::uint64_t share_ = 0;     ///< of the whole, that was seen
@@ -298,7 +324,9 @@ class Engine {
   /// By location: the store whose value the memory holds, byte by byte where widths are mixed, else in the first.
   std::vector<std::array<EventId, 8>> written_;
   Races races_;
-  std::vector<Word> words_;  ///< that were accessed atomically
+  Laps laps_;
+  std::optional<RingSpan> span_;  ///< of what is about to fail
+  std::vector<Word> words_;       ///< that were accessed atomically
   Granules<std::vector<std::uint16_t>> words_in_;
 
   // Of an execution that is done by a schedule, or told.

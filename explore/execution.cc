@@ -23,8 +23,10 @@ void Engine::execute() {
   words_in_.clear();
   steps_.clear();
   for (auto& steps : step_of_) steps.clear();
+  span_.reset();
   outside(program_.begin);
   if (result_.failure) return;
+  laps_.begin();
   for (std::size_t thread = 0; thread < program_.threads.size(); ++thread) {
     fibers_[thread]->start([this, thread] {
       program_.threads[thread]();
@@ -178,14 +180,19 @@ void Engine::end_thread() {
   leave();
 }
 
-void Engine::spin(std::size_t events) {
+void Engine::spin(std::size_t events, bool awake) {
   me().round = events;
+  me().spins = awake;
+  if (recording_) mark_round(events);
   me().status = ThreadState::Status::stuck;
   leave();
 }
 
 void Engine::fail(FailureKind kind, std::string what) {
-  if (!result_.failure) result_.failure = Failure{.kind = kind, .what = std::move(what), .graph = graph()};
+  if (!result_.failure) {
+    result_.failure = Failure{.kind = kind, .what = std::move(what), .graph = graph()};
+    result_.failure->span = span_;
+  }
   if (!inside_) throw Stopped{};
   std::string().swap(what);  // nobody returns to this frame
   inside_ = false;

@@ -29,6 +29,18 @@ struct Name {
   std::string name = {};
 };
 
+/// A ring whose consumer hands space back by storing its position, and whose producer claims space by storing its own:
+/// consumer_pos and producer_pos of a BPF ring, data_tail and data_head of a perf ring. Positions count up and wrap in
+/// the ring by its size. Of its data, threads that are not the kernel's may access only what docs/explored.md says.
+/// Rings that overwrite what nobody consumed are none of these.
+struct Ring {
+  std::string name = {};           ///< for reports
+  const void* consumed = nullptr;  ///< a u64
+  const void* produced = nullptr;  ///< a u64
+  const void* data = nullptr;
+  std::uint64_t size_bytes = 0;  ///< of the data: a power of two
+};
+
 /// Must do the same again whenever its loads return the same: no clock, no chance, no address that changes.
 struct Program {
   /// Puts the memory into its first state; before each execution.
@@ -37,7 +49,13 @@ struct Program {
   std::vector<std::function<void()>> threads;
   /// What holds at the end of an execution that no thread is stuck in; it may fail() and use plain C++ alone.
   std::function<void()> end;
+  /// Whether a committed record lies where its consumer should have been awake for it; plain C++ alone. Asked where
+  /// threads wait and nothing will wake them any more.
+  std::function<bool()> unread = {};
+  /// Those of `threads` that are the kernel's, by their numbers.
+  std::vector<std::size_t> kernel_threads = {};
   std::vector<Alias> aliases = {};
+  std::vector<Ring> rings = {};
   /// For reports; threads and memory without a name have a number there, static variables their own name.
   std::vector<Name> names = {};
   std::vector<std::string> thread_names = {};

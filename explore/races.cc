@@ -17,20 +17,44 @@ bool Races::covered(const Entry& entry, const Access& access, std::uint8_t bytes
          (!access.whole_word || entry.whole_word);
 }
 
+namespace {
+
+/// Those of the access's bytes that lie in the granule, a bit each.
+std::uint8_t bytes_in(std::uintptr_t granule, const Access& access) {
+  const std::uintptr_t base = granule * granule_bytes;
+  const std::uintptr_t first = std::max(access.address, base) - base;
+  const std::uintptr_t past = std::min(access.address + access.size_bytes, base + granule_bytes) - base;
+  return static_cast<std::uint8_t>(((1u << (past - first)) - 1u) << first);
+}
+
+}  // namespace
+
+std::optional<Race> Races::unknown(const Access& bytes, std::uint8_t threads, const Clock& known) {
+  const std::uintptr_t end = bytes.address + bytes.size_bytes;
+  std::optional<Race> last;
+  for (std::uintptr_t granule = bytes.address / granule_bytes; granule * granule_bytes < end; ++granule) {
+    const std::uint8_t wanted = bytes_in(granule, bytes);
+    for (const Entry& entry : granules_.at(granule)) {
+      if ((threads >> entry.thread & 1u) == 0 || (entry.bytes & wanted) == 0) continue;
+      if (known[entry.thread] > entry.time || (last && last->earlier.time > entry.time)) continue;
+      last = race_between(entry, granule * granule_bytes, wanted);
+    }
+  }
+  return last;
+}
+
 std::optional<Race> Races::note(const Access& access, const Clock& known) {
   const std::uintptr_t end = access.address + access.size_bytes;
   std::optional<Race> race;
   for (std::uintptr_t granule = access.address / granule_bytes; granule * granule_bytes < end; ++granule) {
-    const std::uintptr_t base = granule * granule_bytes;
-    const std::uintptr_t first = std::max(access.address, base) - base;
-    const std::uintptr_t past = std::min(end, base + granule_bytes) - base;
-    const auto bytes = static_cast<std::uint8_t>(((1u << (past - first)) - 1u) << first);
+    const std::uint8_t bytes = bytes_in(granule, access);
     std::vector<Entry>& entries = granules_.at(granule);
     std::size_t kept = 0;
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const Entry entry = entries[i];
       const bool ordered = entry.thread == access.thread || known[entry.thread] > entry.time;
-      if (!ordered && !race && conflict(entry, access, bytes)) race = race_between(entry, base, bytes);
+      if (!ordered && !race && conflict(entry, access, bytes))
+        race = race_between(entry, granule * granule_bytes, bytes);
       if (!ordered || !covered(entry, access, bytes)) entries[kept++] = entry;
     }
     entries.resize(kept);

@@ -31,6 +31,16 @@ class Memory {
     return fmt::format("unnamed {}", place->second);
   }
 
+  /// What lies where the span begins.
+  std::string name_of(const RingSpan& span) {
+    for (const Ring& ring : program_.rings) {
+      if (ring.name != span.ring) continue;
+      const std::uint64_t offset = span.from & (ring.size_bytes - 1);
+      return name_of(reinterpret_cast<std::uintptr_t>(ring.data) + offset, sizeof(std::uint32_t));
+    }
+    return "";
+  }
+
  private:
   static std::uintptr_t begin_of(const Name& name) { return reinterpret_cast<std::uintptr_t>(name.begin); }
 
@@ -115,6 +125,7 @@ class Steps {
     last.kind = "update";
     last.before = last.value;
     last.value = step.value;
+    last.repeats = step.repeats;
     return true;
   }
 
@@ -122,7 +133,9 @@ class Steps {
     ReportedStep told{.thread = step.thread,
                       .kind = std::string{explore::name_of(step.kind)},
                       .size_bytes = step.size_bytes,
-                      .asleep = step.asleep};
+                      .asleep = step.asleep,
+                      .timed = step.timed,
+                      .repeats = step.repeats};
     if (!is_plain(step) && step.kind != StepKind::choice) told.order = name_of(step.order);
     if (!is_plain(step) && step.kind != StepKind::fence) told.value = step.value;
     if (step.size_bytes != 0) told.memory = memory.name_of(step.address, step.size_bytes);
@@ -194,6 +207,15 @@ std::string with_names(std::string what, const std::vector<std::string>& threads
   return what;
 }
 
+/// `; at ring.h:12 and reader.c:34`, as far as that is known.
+std::string places_of_race(const ReportedFailure& failure) {
+  if (!failure.rival) return "";
+  const std::string& early = failure.steps[*failure.rival].source;
+  const std::string& late = failure.steps.back().source;
+  if (early.empty() && late.empty()) return "";
+  return fmt::format("; at {} and {}", early.empty() ? "?" : early, late.empty() ? "?" : late);
+}
+
 std::vector<std::string> bounds_of(const SearchResult& result) {
   std::vector<std::string> bounds;
   for (const Bound bound : result.bounds) bounds.push_back(fmt::format("bound by {}", name_of(bound)));
@@ -238,6 +260,18 @@ std::string to_text(const ReportedStep& step) {
   return text;
 }
 
+std::string_view part_in(const ReportedFailure& failure, std::size_t index) {
+  const bool last = index + 1 == failure.steps.size();
+  const bool rival = failure.rival == index;
+  if (failure.defect == explore::name_of(FailureKind::use_after_release) && (last || rival)) {
+    return last == (failure.span && failure.span->under_way) ? "hands back" : "handed back";
+  }
+  if (failure.defect == explore::name_of(FailureKind::uninitialised_read) && (last || rival)) {
+    return last ? "not written" : "claims";
+  }
+  return failure.rival && (last || rival) ? "races" : "";
+}
+
 std::string verdict_line(const ProgramReport& report) {
   const std::string seen = fmt::format("{} in {:.2f} s", ring::counted(report.complete, "execution"), report.seconds);
   switch (report.verdict) {
@@ -275,6 +309,9 @@ ProgramReport report_of(const Explored& explored, const std::optional<Minimum>& 
                        .what = with_names(failure.what, report.threads),
                        .rival = steps.rival()};
   told.steps = std::move(steps).steps();
+  if (failure.kind == FailureKind::data_race) told.what += places_of_race(told);
+  told.span = failure.span;
+  if (failure.span) told.span_memory = memory.name_of(*failure.span);
   if (minimum) {
     told.interruptions = minimum->cost.interruptions;
     told.stale = minimum->cost.stale;

@@ -30,6 +30,8 @@ struct ReportedStep {
   std::optional<std::uint64_t> value = {};   ///< read, stored or chosen
   std::optional<std::uint64_t> before = {};  ///< an update: what it read
   bool asleep = false;
+  bool timed = false;       ///< asleep until a timeout
+  bool repeats = false;     ///< of a round that its thread stays in
   std::string source = {};  ///< `explore/ring.cc:41`; empty where that is not known
   std::string function = {};
   // Other steps, by their index.
@@ -44,7 +46,9 @@ struct ReportedFailure {
   std::string defect = {};  ///< as name_of(FailureKind) says
   std::string what = {};
   std::vector<ReportedStep> steps = {};
-  std::optional<std::size_t> rival = {};  ///< of a race: the index of the earlier step
+  std::optional<std::size_t> rival = {};  ///< as Failure has it: the index of that step
+  std::optional<RingSpan> span = {};
+  std::string span_memory = {};  ///< the name of what lies where the span begins
   std::size_t interruptions = 0;
   std::size_t stale = 0;
   std::uint64_t compared = 1;  ///< failing executions of which this is the simplest
@@ -95,6 +99,8 @@ std::vector<std::string> story_of(const ProgramReport& report, const ReportedFai
 std::string to_text(const ReportedStep& step);
 /// Decimal below ten, else hexadecimal.
 std::string number_text(std::uint64_t value);
+/// What a step has to do with the defect, in a word or two; empty: nothing.
+std::string_view part_in(const ReportedFailure& failure, std::size_t index);
 /// One sentence without a line feed.
 std::string verdict_line(const ProgramReport& report);
 

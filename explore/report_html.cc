@@ -71,8 +71,7 @@ std::string shortened(const std::string& text) {
 
 bool is_bad(const ReportedFailure& failure, std::size_t index) {
   const ReportedStep& step = failure.steps[index];
-  const bool races = failure.rival && (index == *failure.rival || index + 1 == failure.steps.size());
-  return races || step.asleep || !step.missed.empty();
+  return !part_in(failure, index).empty() || step.asleep || step.repeats || !step.missed.empty();
 }
 
 std::size_t lane_left(std::size_t thread) { return left + thread * (lane_width + lane_gap); }
@@ -140,9 +139,9 @@ std::string notes_of(const ReportedFailure& failure, std::size_t index) {
     for (std::size_t& one : missed) ++one;
     notes.push_back(fmt::format("stale: missed step {}", fmt::join(missed, ", ")));
   }
-  if (step.asleep) notes.emplace_back("sleeps for ever");
-  const bool races = failure.rival && (index == *failure.rival || index + 1 == failure.steps.size());
-  if (races) notes.emplace_back("races");
+  if (step.asleep) notes.emplace_back(step.timed ? "sleeps until its timeout" : "sleeps for ever");
+  if (step.repeats) notes.emplace_back("again and again");
+  if (const std::string_view part = part_in(failure, index); !part.empty()) notes.emplace_back(part);
   return fmt::format("{}", fmt::join(notes, "; "));
 }
 

@@ -55,6 +55,8 @@ Json to_json(const ReportedStep& step, std::size_t index) {
   json["value"] = or_null(step.value);
   json["before"] = or_null(step.before);
   json["asleep"] = step.asleep;
+  json["timed"] = step.timed;
+  json["repeats"] = step.repeats;
   json["source"] = step.source;
   json["function"] = step.function;
   json["reads_from"] = step.reads_from ? Json(*step.reads_from + 1) : Json(nullptr);
@@ -72,11 +74,34 @@ ReportedStep step_from(const Json& json, std::size_t steps) {
           .value = optional_of<std::uint64_t>(json.at("value")),
           .before = optional_of<std::uint64_t>(json.at("before")),
           .asleep = json.at("asleep"),
+          .timed = json.at("timed"),
+          .repeats = json.at("repeats"),
           .source = json.at("source"),
           .function = json.at("function"),
           .reads_from = index_of(json.at("reads_from"), steps),
           .missed = indices_of(json.at("missed"), steps),
           .too_early = indices_of(json.at("too_early"), steps)};
+}
+
+Json to_json(const RingSpan& span, const std::string& memory) {
+  Json json;
+  json["ring"] = span.ring;
+  json["from"] = span.from;
+  json["to"] = span.to;
+  json["position"] = span.position;
+  json["size_bytes"] = span.size_bytes;
+  json["under_way"] = span.under_way;
+  json["memory"] = memory;
+  return json;
+}
+
+RingSpan span_from(const Json& json) {
+  return {.ring = json.at("ring"),
+          .from = json.at("from"),
+          .to = json.at("to"),
+          .position = json.at("position"),
+          .size_bytes = json.at("size_bytes"),
+          .under_way = json.at("under_way")};
 }
 
 Json to_json(const ReportedFailure& failure) {
@@ -88,6 +113,7 @@ Json to_json(const ReportedFailure& failure) {
   json["compared"] = failure.compared;
   json["compared_all"] = failure.compared_all;
   json["rival"] = failure.rival ? Json(*failure.rival + 1) : Json(nullptr);
+  json["span"] = failure.span ? to_json(*failure.span, failure.span_memory) : Json(nullptr);
   json["token"] = failure.token;
   json["replay"] = failure.replay;
   json["story"] = failure.story;
@@ -111,6 +137,10 @@ ReportedFailure failure_from(const Json& json, std::size_t threads) {
   failure.compared = json.at("compared");
   failure.compared_all = json.at("compared_all");
   failure.story = json.at("story").get<std::vector<std::string>>();
+  if (const Json& span = json.at("span"); !span.is_null()) {
+    failure.span = span_from(span);
+    failure.span_memory = span.at("memory");
+  }
   failure.token = json.at("token");
   failure.replay = json.at("replay");
   return failure;

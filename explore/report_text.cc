@@ -14,6 +14,8 @@ using ring::paint;
 using ring::TextStyle;
 using ring::Tone;
 
+char upper(char letter) { return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter; }
+
 std::string marks_of(const ReportedFailure& failure, std::size_t index) {
   const ReportedStep& step = failure.steps[index];
   std::string marks = {};
@@ -23,8 +25,10 @@ std::string marks_of(const ReportedFailure& failure, std::size_t index) {
     marks = fmt::format("STALE: missed step{} {}", missed.size() == 1 ? "" : "s", fmt::join(missed, ", "));
   }
   if (step.asleep) marks += marks.empty() ? "SLEEPS" : ", SLEEPS";
-  const bool races = failure.rival && (index == *failure.rival || index + 1 == failure.steps.size());
-  if (races) marks += marks.empty() ? "RACES" : ", RACES";
+  if (step.repeats) marks += marks.empty() ? "AGAIN" : ", AGAIN";
+  std::string part{part_in(failure, index)};
+  std::transform(part.begin(), part.end(), part.begin(), [](char letter) { return upper(letter); });
+  if (!part.empty()) marks += (marks.empty() ? "" : ", ") + part;
   return marks;
 }
 

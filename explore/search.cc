@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explore/search.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -20,6 +18,7 @@ Engine::Engine(const Program& program, const SearchOptions& options) : program_(
   for (std::size_t thread = 0; thread < program.threads.size(); ++thread) {
     fibers_.push_back(std::make_unique<Fiber>(options.stack_bytes));
   }
+  set_rings();
 }
 
 /// A branch on top of the others. Those that were popped are used again, so that a search allocates no more memory when
@@ -59,52 +58,6 @@ bool Engine::over() {
     stopped_ = options_.stop({.complete = result_.complete, .blocked = result_.blocked, .share = share_});
   }
   return stopped_.has_value();
-}
-
-/// Whether nothing that has been stored ends the wait of a thread that is stuck or joins another.
-bool Engine::waits_for_ever(std::size_t thread) {
-  const ThreadState& state = threads_[thread];
-  if (state.timed) return false;
-  if (state.status == ThreadState::Status::joining || state.status == ThreadState::Status::asleep) return true;
-  for (std::size_t index = state.events - state.round; index < state.events; ++index) {
-    const Event& event = graph().at({static_cast<std::uint16_t>(thread), static_cast<std::uint16_t>(index)});
-    if (!reads(event.kind)) continue;
-    if (!graph().reads_last(event)) return false;
-  }
-  return true;
-}
-
-void Engine::count() {
-  if (result_.failure || impossible_) return;
-  const auto waits = [this](std::size_t thread) {
-    return threads_[thread].status == ThreadState::Status::stuck ||
-           threads_[thread].status == ThreadState::Status::joining ||
-           threads_[thread].status == ThreadState::Status::asleep;
-  };
-  std::size_t stuck = 0;
-  bool for_ever = true;
-  for (std::size_t thread = 0; thread < threads_.size(); ++thread) {
-    if (!waits(thread)) continue;
-    ++stuck;
-    for_ever = for_ever && waits_for_ever(thread);
-  }
-  const bool owned = recording_ || mine(level_, path_);
-  if (stuck == 0) {
-    if (owned) ++result_.complete;
-    if (owned && options_.observe && !telling_) options_.observe(graph());
-    outside(program_.end);
-    return;
-  }
-  if (owned) ++result_.blocked;
-  if (!for_ever) return;
-  // All that could run has run, and what they wait for is not there.
-  std::string who;
-  for (std::size_t thread = 0; thread < threads_.size(); ++thread) {
-    if (waits(thread)) who += fmt::format("{}{}", who.empty() ? "" : ", ", thread);
-  }
-  result_.failure = Failure{.kind = FailureKind::deadlock,
-                            .what = fmt::format("waiting for ever: thread{} {}", stuck == 1 ? "" : "s", who),
-                            .graph = graph()};
 }
 
 /// Makes the next graph out of what remains in the branches above that depth; false when nothing does.
@@ -324,8 +277,16 @@ std::string_view name_of(FailureKind kind) {
       return "data_race";
     case FailureKind::mixed_sizes:
       return "mixed_sizes";
+    case FailureKind::use_after_release:
+      return "use_after_release";
+    case FailureKind::uninitialised_read:
+      return "uninitialised_read";
     case FailureKind::deadlock:
       return "deadlock";
+    case FailureKind::missed_wakeup:
+      return "missed_wakeup";
+    case FailureKind::busy_spin:
+      return "busy_spin";
     case FailureKind::too_long:
       return "too_long";
     case FailureKind::nondeterministic:

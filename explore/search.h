@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "explore/graph.h"
+#include "explore/laps.h"
 #include "explore/memory_model.h"
 #include "explore/program.h"
 #include "explore/step.h"
@@ -64,19 +65,23 @@ struct SearchOptions {
 };
 
 enum class FailureKind : std::uint8_t {
-  failed,            ///< the program said so
-  data_race,         ///< two accesses of the same bytes, one a write and one plain, that nothing orders
-  mixed_sizes,       ///< a part of a word of several atomic widths is written plainly while others are accessed
-  deadlock,          ///< threads wait for values that nobody will store
-  too_long,          ///< an execution of more than most_events
-  nondeterministic,  ///< the program did something else although its loads returned the same
-  unmodelled,        ///< the program asked for something that has no meaning here: it says what, and what to do
-  use_after_free,    ///< memory was accessed, or freed again, after it had been freed
-  out_of_memory,     ///< one execution allocated more than it may
-  crash,             ///< a thread did what the processor or the kernel forbids
-  stack_overflow,    ///< a thread ran over the end of its stack
-  crashed,           ///< a process that searched ended without a word
-  not_instrumented,  ///< nothing that the program did was seen
+  failed,              ///< the program said so
+  data_race,           ///< two accesses of the same bytes, one a write and one plain, that nothing orders
+  mixed_sizes,         ///< a part of a word of several atomic widths is written plainly while others are accessed
+  use_after_release,   ///< bytes of a ring were read after, or not surely before, their space was handed back
+  uninitialised_read,  ///< bytes of a ring were read that this lap's producer never wrote
+  deadlock,            ///< threads wait for values that nobody will store
+  missed_wakeup,       ///< a thread sleeps for ever, or until its timeout, beside a committed record (Program::unread)
+  busy_spin,           ///< a thread goes round for ever: no load of a round will ever read anything else
+  too_long,            ///< an execution of more than most_events
+  nondeterministic,    ///< the program did something else although its loads returned the same
+  unmodelled,          ///< the program asked for something that has no meaning here: it says what, and what to do
+  use_after_free,      ///< memory was accessed, or freed again, after it had been freed
+  out_of_memory,       ///< one execution allocated more than it may
+  crash,               ///< a thread did what the processor or the kernel forbids
+  stack_overflow,      ///< a thread ran over the end of its stack
+  crashed,             ///< a process that searched ended without a word
+  not_instrumented,    ///< nothing that the program did was seen
 };
 
 std::string_view name_of(FailureKind kind);
@@ -88,8 +93,11 @@ struct Failure {
   /// Of the same execution, done once more to be told: whatever it did, in order. The last one failed, unless threads
   /// wait for ever or the end of the program did. Empty if the program did something else the second time.
   std::vector<Step> steps = {};
-  std::optional<std::size_t> rival = {};  ///< of a race: the earlier step, with which the last one races
-  std::string schedule = {};              ///< repeats it: replay()
+  /// Of a race: the earlier step, with which the last one races. Of what was wrong with bytes of a ring: the store that
+  /// handed them back or claimed them, or the access that it does not wait for.
+  std::optional<std::size_t> rival = {};
+  std::string schedule = {};  ///< repeats it: replay()
+  std::optional<RingSpan> span = {};
 };
 
 struct SearchResult {

@@ -28,6 +28,8 @@ struct Step {
   StepKind kind = StepKind::load;
   Order order = Order::relaxed;  ///< as the memory model takes it; not of plain accesses
   bool asleep = false;           ///< a load whose value made the thread wait, for ever in this execution
+  bool timed = false;            ///< asleep until a timeout
+  bool repeats = false;          ///< of a round that the thread would do again and again
   std::size_t thread = 0;
   std::uintptr_t address = 0;  ///< as the program named it; 0 for fences and choices
   std::size_t size_bytes = 0;

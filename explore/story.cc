@@ -39,13 +39,21 @@ class Story {
   std::vector<std::string> tell() {
     std::vector<std::string> story{beginning()};
     if (steps_.empty()) return story;
-    if (failure_.rival) {
+    const bool of_bytes = failure_.defect == explore::name_of(FailureKind::use_after_release) ||
+                          failure_.defect == explore::name_of(FailureKind::uninitialised_read);
+    if (failure_.rival && !of_bytes) {
       add_race(story);
       return story;
     }
-    const std::string told = what_happened();
+    const bool needs_no_more = of_bytes || failure_.defect == explore::name_of(FailureKind::busy_spin);
+    const std::string told = needs_no_more && failure_.stale == 0 ? "" : what_happened();
     if (!told.empty()) story.push_back(told);
+    if (of_bytes && failure_.span) {
+      add_bytes(*failure_.span, story);
+      return story;
+    }
     story.push_back(end());
+    if (failure_.span) story.push_back(unread(*failure_.span));
     if (const auto circle = shortest_circle(); !circle.empty()) add_circle(circle, story);
     return story;
   }
@@ -130,8 +138,8 @@ class Story {
     const std::string who = same ? "it" : name(index);
     std::string text;
     if (step.asleep) {
-      text = fmt::format("{} goes to sleep at {}, which is {} {}, until that changes", who, step.memory,
-                         number_text(step.value.value_or(0)), place(index));
+      text = fmt::format("{} goes to sleep at {}, which is {} {}, until that changes{}", who, step.memory,
+                         number_text(step.value.value_or(0)), place(index), step.timed ? " or its timeout comes" : "");
     } else {
       text = fmt::format("{} {} {}", who, doing(index), place(index));
     }
@@ -158,20 +166,52 @@ class Story {
 
   std::string end() const {
     std::vector<std::string> asleep;
+    std::vector<std::string> until_timeout;
     std::set<std::size_t> threads;
+    std::set<std::size_t> going_round;
     for (std::size_t index = 0; index < steps_.size(); ++index) {
-      threads.insert(steps_[index].thread);
-      if (steps_[index].asleep) asleep.push_back(fmt::format("{} at {}", name(index), steps_[index].memory));
+      const ReportedStep& step = steps_[index];
+      threads.insert(step.thread);
+      if (step.repeats) going_round.insert(step.thread);
+      if (step.asleep) {
+        (step.timed ? until_timeout : asleep).push_back(fmt::format("{} at {}", name(index), step.memory));
+      }
     }
-    if (asleep.empty()) {
+    std::vector<std::string> sentences;
+    if (!asleep.empty()) {
+      const bool all = asleep.size() == threads.size();
+      sentences.push_back(
+          fmt::format("So {} {} for ever: {}.", fmt::join(asleep, " and "), asleep.size() == 1 ? "sleeps" : "sleep",
+                      all ? "each waits for what only another could store"
+                          : "every other thread has come to its end, and nobody is left who would wake it"));
+    }
+    if (!until_timeout.empty()) {
+      sentences.push_back(
+          fmt::format("So {} {} until a timeout: nobody is left who would wake it before, however long that is.",
+                      fmt::join(until_timeout, " and "), until_timeout.size() == 1 ? "sleeps" : "sleep"));
+    }
+    for (const std::size_t thread : going_round) sentences.push_back(round_of(thread));
+    if (sentences.empty()) {
       const std::size_t last = steps_.size() - 1;
-      return fmt::format("In the end {}: the last step is {}'s, which {} {}.", failure_.what, name(last), doing(last),
-                         place(last));
+      sentences.push_back(fmt::format("In the end {}: the last step is {}'s, which {} {}.", failure_.what, name(last),
+                                      doing(last), place(last)));
     }
-    const bool all = asleep.size() == threads.size();
-    return fmt::format("So {} {} for ever: {}.", fmt::join(asleep, " and "), asleep.size() == 1 ? "sleeps" : "sleep",
-                       all ? "each waits for what only another could store"
-                           : "every other thread has come to its end, and nobody is left who would wake it");
+    return fmt::format("{}", fmt::join(sentences, " "));
+  }
+
+  /// What a thread does again and again, each step that looks at memory once.
+  std::string round_of(std::size_t thread) const {
+    std::vector<std::string> looks;
+    for (std::size_t index = 0; index < steps_.size(); ++index) {
+      const ReportedStep& step = steps_[index];
+      if (step.thread == thread && step.repeats && loads(step)) {
+        looks.push_back(fmt::format("{} {}", doing(index), place(index)));
+      }
+    }
+    return fmt::format(
+        "From here on {} goes round for ever{}: in each round it {}. Nobody is left who would store anything else "
+        "there, so that the next round is the same.",
+        report_.threads[thread], failure_.defect == "busy_spin" ? ", awake" : "", fmt::join(looks, ", "));
   }
 
   /// What comes right after the step: by program order all that its thread does later.
@@ -307,6 +347,91 @@ class Story {
           who, second.memory, place(link.to), first.memory, place(link.from), second.order);
     }
     return "";
+  }
+
+  static std::string positions(const RingSpan& span) {
+    return fmt::format("positions {} to {} of {}", number_text(span.from), number_text(span.to), span.ring);
+  }
+
+  std::string unread(const RingSpan& span) const {
+    return fmt::format("Unread lies what begins with {}: {}, committed and consumed by nobody.", failure_.span_memory,
+                       positions(span));
+  }
+
+  void add_bytes(const RingSpan& span, std::vector<std::string>& story) const {
+    if (failure_.defect == explore::name_of(FailureKind::uninitialised_read)) return add_unwritten(span, story);
+    return span.under_way ? add_under_way(span, story) : add_handed_back(span, story);
+  }
+
+  /// Read when a store had handed them back.
+  void add_handed_back(const RingSpan& span, std::vector<std::string>& story) const {
+    const std::size_t late = steps_.size() - 1;
+    const std::size_t store = failure_.rival.value_or(late);
+    const bool same = steps_[store].thread == steps_[late].thread;
+    story.push_back(fmt::format(
+        "{} {} {}. That hands back {}: whatever producer sees it may write over them at once. Only after that "
+        "{} {} {}.",
+        name(store), doing(store), place(store), positions(span), same ? "it" : name(late), doing(late), place(late)));
+    story.push_back(fmt::format(
+        "That no producer came in between is luck: in a ring that is nearly full {} would be met with the next lap's "
+        "bytes, or with some of both. {}",
+        steps_[late].memory,
+        same ? fmt::format("The store to {} must come after the last look at what it hands back.", steps_[store].memory)
+             : fmt::format("Whoever stores {} must know by then that {} has looked its last.", steps_[store].memory,
+                           name(late))));
+  }
+
+  /// Read before, but nothing holds the read there.
+  void add_under_way(const RingSpan& span, std::vector<std::string>& story) const {
+    const std::size_t store = steps_.size() - 1;
+    const std::size_t early = failure_.rival.value_or(store);
+    const bool same = steps_[store].thread == steps_[early].thread;
+    story.push_back(fmt::format(
+        "{} {} {}. Then {} {} {}, which hands back {}: whatever producer sees that may write over them at once.",
+        name(early), doing(early), place(early), same ? "it" : name(store), doing(store), place(store),
+        positions(span)));
+    if (same) {
+      story.push_back(fmt::format(
+          "However, the store is {} and does not release what came before it: a producer may see it while {} has still "
+          "to be read, and what is read is then the next lap's. It must be a release store, or stand behind a release "
+          "fence.",
+          steps_[store].order, steps_[early].memory));
+      return;
+    }
+    const std::string handed = handing_over(early, store);
+    story.push_back(fmt::format(
+        "However, nothing orders the two: a producer may see the store while {} is still at it, and what that reads is "
+        "then the next lap's.{}",
+        name(early),
+        handed.empty()
+            ? fmt::format(" {} saw nothing that {} stored after {}.", name(store), name(early), number(early))
+            : ' ' + handed));
+  }
+
+  void add_unwritten(const RingSpan& span, std::vector<std::string>& story) const {
+    const std::size_t late = steps_.size() - 1;
+    if (!failure_.rival) {
+      story.push_back(fmt::format(
+          "{} {} {}: position {} of {}. No producer that it knows of has come so far: what stands there is what an "
+          "earlier lap left, or nothing yet.",
+          name(late), doing(late), place(late), number_text(span.position), span.ring));
+      return;
+    }
+    const std::size_t claim = *failure_.rival;
+    story.push_back(fmt::format("{} {} {}, which claims {} for a record. Of these nobody has written {} when {} {} {}.",
+                                name(claim), doing(claim), place(claim), positions(span), bytes_of(span), name(late),
+                                doing(late), place(late)));
+    story.push_back(
+        "What stands there is what an earlier lap left, or nothing yet. The producer must fill what it submits, and "
+        "who "
+        "reads must read no further than the record's length says: what lies behind it, up to the next multiple of 8 "
+        "bytes, is nobody's.");
+  }
+
+  static std::string bytes_of(const RingSpan& span) {
+    const std::uint64_t first = span.position - span.from;
+    if (span.size_bytes == 1) return fmt::format("byte {}", first);
+    return fmt::format("bytes {} to {}", first, first + span.size_bytes - 1);
   }
 
   void add_race(std::vector<std::string>& story) const {

@@ -75,6 +75,13 @@ void Engine::record_event(EventId id, std::uintptr_t address, std::size_t size) 
   }
 }
 
+/// The running thread's last events are the round that it stays in.
+void Engine::mark_round(std::size_t events) {
+  for (Step& step : steps_) {
+    step.repeats = step.repeats || (step.event.thread == running_ && step.event.index >= me().events - events);
+  }
+}
+
 /// Notes which earlier step the last one races with.
 void Engine::find_rival(const Access& earlier) {
   for (std::size_t i = steps_.size() - 1; i-- > 0;) {
@@ -175,6 +182,7 @@ void Engine::tell() {
   if (same) {
     failure.steps = told.failure->steps;
     failure.rival = told.failure->rival;
+    failure.span = told.failure->span;
   }
   result_ = std::move(found);
   result_.failure = std::move(failure);

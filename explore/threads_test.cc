@@ -93,7 +93,7 @@ TEST(Threads, JoiningAThreadThatIsStuckIsADeadlock) {
   const SearchResult result = explore({[] { join(spawn([] { memory.x.await_equal(1); })); }});
   ASSERT_TRUE(result.failure);
   EXPECT_EQ(result.failure->kind, FailureKind::deadlock);
-  EXPECT_EQ(result.failure->what, "waiting for ever: threads 0, 1");
+  EXPECT_EQ(result.failure->what, "waiting for ever: thread 0, thread 1");
 }
 
 TEST(Threads, MoreThanTheSearchCanFollowAreTold) {

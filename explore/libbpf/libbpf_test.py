@@ -46,10 +46,10 @@ PROGRAMS = {
         "consume_2x2": 142256,
         "consume_full": 12,
         "consume_wrap": 20,
-        "kept_full": "failed",
+        "kept_full": "use_after_release",
         "poll_1x1": 1,
         "poll_1x2": 65,
-        "poll_unwoken": "deadlock",
+        "poll_unwoken": "missed_wakeup",
         "spin_1x2": PROVED,
         "spin_1x3": PROVED,
         "spin_2x1": PROVED,
@@ -69,15 +69,15 @@ CONVICTED = {
     "len_plain": {"consume_1x2": "data_race"},
     "len_relaxed": {"consume_1x2": "data_race"},
     "producer_pos_relaxed": {"consume_1x2": "data_race"},
-    "consumer_pos_relaxed": {"consume_full": "data_race"},
-    "consumer_pos_early": {"consume_full": "data_race"},
+    "consumer_pos_relaxed": {"consume_1x2": "use_after_release"},
+    "consumer_pos_early": {"consume_1x2": "use_after_release"},
 }
 CONVICTED_ON_X86 = {
     "len_plain": {"consume_1x2": "data_race"},
     "len_relaxed": {"consume_1x2": 20, "consume_full": 12},
     "producer_pos_relaxed": {"consume_1x2": 20, "consume_full": 12},
     "consumer_pos_relaxed": {"consume_1x2": 20, "consume_full": 12},
-    "consumer_pos_early": {"consume_full": "data_race"},
+    "consumer_pos_early": {"consume_1x2": "use_after_release"},
 }
 
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -19,7 +20,6 @@ namespace ringside::explore::programs {
 namespace {
 
 namespace rb = ring::ringbuf;
-constexpr sim::Fate submit = sim::Fate::submit;
 
 /// The kernel's exchange stands between two full barriers. To C++ a sequentially consistent update alone orders no
 /// other access behind it; where nothing hangs on that, the search does without the fences.
@@ -75,7 +75,7 @@ void begin(const RingPlan& plan) {
   fill_with_old_records(state);
   here.wake = 0;
   here.source.reset();
-  here.next.assign(plan.producers, 0);
+  here.next.assign(plan.producers, plan.discards_first ? 1 : 0);
   if (!plan.one_is_there) return;
   const std::uint64_t payload = payload_of(0, 0);
   std::memcpy(state.data + (plan.start & state.mask()), &plan.size, sizeof plan.size);
@@ -88,8 +88,23 @@ void wake(Stage& here) {
   atomic_store(&here.wake, sizeof here.wake, 1, Order::release);
 }
 
-void output(std::uint64_t payload) {
+void fill(std::byte* begin, std::uint64_t payload, const RingPlan& plan) {
+  ExploredMemory::write_bytes(begin, &payload, sizeof payload);
+  const std::size_t last = std::min<std::size_t>(plan.size - sizeof payload, sizeof payload);
+  if (last != 0 && plan.fills_last) ExploredMemory::write_bytes(begin + plan.size - last, &payload, last);
+}
+
+void commit(std::uint64_t position, sim::Fate fate) {
   Stage& here = stage();
+  if (!here.plan.wakes) return sim::RingbufCommit<ExploredMemory>(here.state, position, fate, 0).run();
+  sim::RingbufCommit<FencedMemory> commit(here.state, position, fate, 0);
+  commit.run();
+  if (commit.wants_wakeup()) wake(here);
+}
+
+void output(std::size_t producer, std::uint32_t record) {
+  Stage& here = stage();
+  const std::uint64_t payload = payload_of(producer, record);
   if (here.plan.waits_for_space) {
     const std::uint64_t after = *here.state.producer_pos + rb::span_of(here.plan.size);
     await(here.state.consumer_pos, 8, Order::acquire,
@@ -98,15 +113,22 @@ void output(std::uint64_t payload) {
   sim::RingbufReserve<ExploredMemory> reserve(here.state, here.plan.size);
   reserve.run();
   if (reserve.failure() != sim::ReserveFailure::none) fail("the ring is too small for this program");
-  std::byte* const begin = here.state.payload(reserve.position());
-  ExploredMemory::write_bytes(begin, &payload, sizeof payload);
-  if (here.plan.size > sizeof payload) {
-    ExploredMemory::write_bytes(begin + here.plan.size - sizeof payload, &payload, sizeof payload);
+  if (here.plan.discards_first && record == 0) return commit(reserve.position(), sim::Fate::discard);
+  fill(here.state.payload(reserve.position()), payload, here.plan);
+  if (here.plan.holds_last && record + 1 == here.plan.records) return;
+  commit(reserve.position(), sim::Fate::submit);
+}
+
+/// What the consumer's position says of it, once nothing moves any more.
+bool lies_unread() {
+  const sim::RingbufState& state = stage().state;
+  for (std::uint64_t position = *state.consumer_pos; position != *state.producer_pos;) {
+    const std::uint32_t header = *state.length_word(position);
+    if (rb::is_busy(header)) return false;
+    if (!rb::is_discarded(header)) return true;
+    position += rb::span_of(header);
   }
-  if (!here.plan.wakes) return sim::RingbufCommit<ExploredMemory>(here.state, reserve.position(), submit, 0).run();
-  sim::RingbufCommit<FencedMemory> commit(here.state, reserve.position(), submit, 0);
-  commit.run();
-  if (commit.wants_wakeup()) wake(here);
+  return false;
 }
 
 void name_records(const Stage& here, const RingPlan& plan, std::vector<Name>& names) {
@@ -144,7 +166,10 @@ RingView ring() {
 
 std::uint64_t first_position() { return stage().plan.start; }
 
-std::uint32_t records_in_all() { return static_cast<std::uint32_t>(stage().plan.producers) * stage().plan.records; }
+std::uint32_t records_in_all() {
+  const RingPlan& plan = stage().plan;
+  return static_cast<std::uint32_t>(plan.producers) * (plan.records - (plan.discards_first ? 1 : 0));
+}
 
 void deliver(std::uint64_t payload) {
   Stage& here = stage();
@@ -186,9 +211,10 @@ Program bpf_program(const RingPlan& plan, std::function<void()> consumer) {
   for (std::size_t producer = 0; producer < plan.producers; ++producer) {
     program.threads.emplace_back([plan, producer] {
       for (std::uint32_t record = plan.one_is_there ? 1 : 0; record < plan.records; ++record) {
-        output(payload_of(producer, record));
+        output(producer, record);
       }
     });
+    program.kernel_threads.push_back(producer);
     program.thread_names.push_back(plan.producers == 1 ? "producer" : fmt::format("producer {}", producer + 1));
   }
   program.threads.push_back(std::move(consumer));
@@ -198,9 +224,15 @@ Program bpf_program(const RingPlan& plan, std::function<void()> consumer) {
       if (next != plan.records) fail("a record is lost");
     }
   };
+  program.unread = lies_unread;
   const sim::RingbufMemory& memory = stage().memory;
   std::byte* const data = memory.kernel_data();
   program.aliases = {{.begin = data + memory.data_size(), .size_bytes = memory.data_size(), .same_as = data}};
+  program.rings = {{.name = "the ring",
+                    .consumed = memory.kernel_consumer_page(),
+                    .produced = memory.kernel_producer_page(),
+                    .data = data,
+                    .size_bytes = memory.data_size()}};
   program.names = names_of(plan);
   return program;
 }

@@ -23,6 +23,9 @@ struct RingPlan {
   bool pending_walk = true;      ///< the kernel looks for committed records behind the producers, as it does since 6.11
   bool wakes = false;            ///< the consumer sleeps until the producer wakes it
   bool waits_for_space = false;  ///< the producer stands still while the ring is full; for one producer
+  bool fills_last = true;        ///< writes the last word of a payload of more than one
+  bool discards_first = false;   ///< each producer's first record is reserved and discarded
+  bool holds_last = false;       ///< each producer's last record stays BUSY for ever
 };
 
 /// A ring as its consumer has it mapped.
@@ -34,6 +37,7 @@ struct RingView {
 };
 
 inline constexpr std::uint32_t busy_bit = 1u << 31;
+inline constexpr std::uint32_t discard_bit = 1u << 30;
 inline constexpr std::uint64_t header_bytes = 8;
 
 /// Of the program that is explored now.

@@ -10,13 +10,24 @@ import subprocess
 import sys
 import unittest
 
+# Without a number: how many rounds of a loop that spins are seen hangs on what the compiler leaves in registers.
+PROVED = None
+
 # By file and program: the defect, or the number of complete executions.
 EXPECTED = {
+    "busy_spins": {
+        "q2_busy_head_committed": PROVED,
+        "q2_busy_head_held": "busy_spin",
+        "spin_at_discarded": "busy_spin",
+        "spin_past_discarded": PROVED,
+    },
     "missed_wakeups": {
         "a1_fence_edge": 9,
-        "a1_release_edge": "deadlock",
+        "a1_fence_timeout": 30,
+        "a1_release_edge": "missed_wakeup",
         "a1_release_level": 18,
-        "a2_seq_cst_store_edge": "deadlock",
+        "a1_release_timeout": "missed_wakeup",
+        "a2_seq_cst_store_edge": "missed_wakeup",
     },
     "bpf_rings": {
         "bpf_1x1": 2,
@@ -27,7 +38,7 @@ EXPECTED = {
         "bpf_full": 12,
         "bpf_wrap": 20,
         "c1_reopened_at_position": 1,
-        "c1_reopened_at_zero": "failed",
+        "c1_reopened_at_zero": "uninitialised_read",
         "d1_header_acquired": 20,
         "d1_header_relaxed": "data_race",
     },
@@ -35,8 +46,17 @@ EXPECTED = {
         "d2_data_head_acquired": 12,
         "d2_data_head_relaxed": "data_race",
         "f2_backwards_until_behind": 15,
-        "f2_backwards_until_equal": "failed",
+        "f2_backwards_until_equal": "uninitialised_read",
         "f2_forwards_until_equal": 19,
+    },
+    "ring_views": {
+        "g1_view_given_up": 2,
+        "g1_view_kept": "use_after_release",
+        "padding_left_alone": 2,
+        "padding_read": "uninitialised_read",
+        "payload_filled": 2,
+        "payload_not_filled": "uninitialised_read",
+        "position_stored_relaxed": "use_after_release",
     },
 }
 
@@ -59,7 +79,8 @@ class Programs(unittest.TestCase):
                 report = reports[name]
                 found = report["failure"]["defect"] if report["failure"] else report["complete"]
                 with self.subTest(program=name):
-                    self.assertEqual(found, wanted, report["failure"])
+                    if wanted is not PROVED:
+                        self.assertEqual(found, wanted, report["failure"])
                     self.assertEqual(report["verdict"], "failed" if isinstance(wanted, str) else "proved")
 
     def test_the_simplest_missed_wake_up_is_short(self):

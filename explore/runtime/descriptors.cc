@@ -15,7 +15,7 @@ namespace {
 std::uint64_t load_word(Engine* engine, const std::uint64_t* word, Order order) {
   if (engine == nullptr) return *word;
   const auto place = reinterpret_cast<std::uintptr_t>(word);
-  return engine->load(place, sizeof *word, event_of(EventKind::load, order), nullptr).value;
+  return engine->at(world.site).load(place, sizeof *word, event_of(EventKind::load, order), nullptr).value;
 }
 
 }  // namespace
@@ -54,6 +54,17 @@ void Descriptors::reset() {
   }
 }
 
+std::vector<Name> Descriptors::names() const {
+  std::vector<Name> names;
+  for (std::size_t slot = 0; slot < most_descriptors; ++slot) {
+    const Descriptor& descriptor = all_[slot];
+    const int number = first + static_cast<int>(slot);
+    names.push_back({&descriptor.state, sizeof descriptor.state, fmt::format("descriptor {}", number)});
+    names.push_back({&descriptor.watchers, sizeof descriptor.watchers, fmt::format("watchers of {}", number)});
+  }
+  return names;
+}
+
 Descriptors& descriptors() {
   // Never destroyed, as the heap.
   static thread_local Descriptors& mine = *new Descriptors;
@@ -75,7 +86,7 @@ std::uint32_t readiness_of(Engine* engine, Descriptor& descriptor, Order order) 
     case Descriptor::Kind::source:
       // The locks that the kernel takes on the way are full barriers: what the caller stored before is seen by whoever
       // makes the source ready, or what that one stored is seen here.
-      if (engine != nullptr) engine->fence(Order::seq_cst);
+      if (engine != nullptr) engine->at(world.site).fence(Order::seq_cst);
       return descriptor.poll ? descriptor.poll() : 0;
     case Descriptor::Kind::event:
       return EPOLLOUT | (load_word(engine, &descriptor.state, order) > 0 ? std::uint32_t{EPOLLIN} : 0);

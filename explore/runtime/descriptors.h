@@ -55,6 +55,8 @@ class Descriptors {
   void close(int number);
   /// Closes all.
   void reset();
+  /// What reports call their words.
+  std::vector<Name> names() const;
 
  private:
   static constexpr std::size_t of_begin = 16;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "explore/runtime/crash.h"
+#include "explore/runtime/descriptors.h"
 #include "explore/runtime/world.h"
 
 namespace ringside::explore {
@@ -62,7 +63,11 @@ SearchResult explore(const Program& program, const SearchOptions& options, const
   return result;
 }
 
-Registered::Registered(std::string name, Program program) { programs().emplace(std::move(name), std::move(program)); }
+Registered::Registered(std::string name, Program program) {
+  const std::vector<Name> words = runtime::descriptors().names();
+  program.names.insert(program.names.end(), words.begin(), words.end());
+  programs().emplace(std::move(name), std::move(program));
+}
 
 const std::map<std::string, Program>& registered_programs() { return programs(); }
 

@@ -63,7 +63,7 @@ TEST(ExploredLocks, RecursiveAndChecked) {
 }
 
 TEST(ExploredLocks, TakenCrosswiseTheyDeadlock) {
-  expect_failure(run_all({lock_a_then_b, lock_b_then_a}), FailureKind::deadlock, "threads 0, 1");
+  expect_failure(run_all({lock_a_then_b, lock_b_then_a}), FailureKind::deadlock, "thread 0, thread 1");
   expect_clean(run_all({lock_a_then_b, lock_a_then_b}), 2);
 }
 
@@ -149,10 +149,15 @@ TEST(ExploredSpins, EndWhenTheFlagIsSet) {
   expect_clean(run_all({spin_on_volatile, set_volatile_flag}));
 }
 
-TEST(ExploredSpins, WithoutAnEndAreDeadlocks) {
-  expect_failure(run_all({spin_for_flag}), FailureKind::deadlock);
-  expect_failure(run_all({spin_for_two_flags, set_spin_flag}), FailureKind::deadlock);
-  expect_failure(run_all({spin_on_volatile}), FailureKind::deadlock);
+TEST(ExploredSpins, WithoutAnEndAreToldAsSuch) {
+  expect_failure(run_all({spin_for_flag}), FailureKind::busy_spin, "going round for ever: thread 0");
+  expect_failure(run_all({spin_for_two_flags, set_spin_flag}), FailureKind::busy_spin);
+  expect_failure(run_all({spin_on_volatile}), FailureKind::busy_spin);
+}
+
+TEST(ExploredSpins, ThatSleepInEachRoundAreNotBusy) {
+  expect_failure(run_all({sleep_for_flag}), FailureKind::deadlock, "waiting for ever: thread 0");
+  expect_clean(run_all({sleep_for_flag, set_spin_flag}));
 }
 
 TEST(ExploredSpins, ThatCountAreNotCut) {

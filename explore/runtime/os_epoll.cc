@@ -72,10 +72,15 @@ std::uint64_t take_list(Engine& engine, Descriptor& epoll, bool waits, bool time
   return taken;
 }
 
-/// Asks those on the list; how many events there are.
-std::size_t collect(Engine& engine, Descriptor& epoll, std::uint64_t list, std::span<epoll_event> events) {
-  std::size_t count = 0;
-  std::uint64_t back = 0;
+struct Collected {
+  std::size_t count = 0;   ///< events
+  std::uint64_t back = 0;  ///< what was put back on the list
+  bool same = true;        ///< the caller's array had these events before
+};
+
+/// Asks those on the list.
+Collected collect(Engine& engine, Descriptor& epoll, std::uint64_t list, std::span<epoll_event> events) {
+  auto [count, back, same] = Collected{};
   for (; list != 0; list &= list - 1) {
     const auto slot = static_cast<std::size_t>(std::countr_zero(list));
     EpollItem& item = epoll.items[slot];
@@ -86,9 +91,10 @@ std::size_t collect(Engine& engine, Descriptor& epoll, std::uint64_t list, std::
     const std::uint32_t wanted = item.used && item.events != 0 ? item.events | always_told : 0;
     const std::uint32_t ready = readiness_of(&engine, descriptors().at(slot)) & wanted;
     if (ready == 0) continue;
-    events[count].events = ready;
-    events[count].data.u64 = item.data;
-    ++count;
+    epoll_event& event = events[count++];
+    same = same && event.events == ready && event.data.u64 == item.data;
+    event.events = ready;
+    event.data.u64 = item.data;
     if ((item.events & EPOLLONESHOT) != 0) {
       item.events = 0;
     } else if ((item.events & EPOLLET) == 0) {
@@ -96,7 +102,7 @@ std::size_t collect(Engine& engine, Descriptor& epoll, std::uint64_t list, std::
     }
   }
   if (back != 0) put_on_list(&engine, epoll, back);
-  return count;
+  return {count, back, same};
 }
 
 /// A timer among the watched that will expire and could end a wait.
@@ -120,12 +126,12 @@ int wait(Engine& engine, Descriptor& epoll, std::span<epoll_event> events, std::
     }
   }
   while (true) {
+    begin_call(engine);
     const std::uint64_t list = take_list(engine, epoll, waits, timed);
-    const std::size_t count = collect(engine, epoll, list, events);
-    if (count > 0) {
-      access(engine, events.data(), count * sizeof(epoll_event), true);
-      return static_cast<int>(count);
-    }
+    const auto [count, back, same] = collect(engine, epoll, list, events);
+    if (count > 0) access(engine, events.data(), count * sizeof(epoll_event), true);
+    end_call(engine, back == list && same);
+    if (count > 0) return static_cast<int>(count);
     if (!waits) {
       if (timeout_ns > 0) pass_time(engine, static_cast<std::uint64_t>(timeout_ns));
       return 0;
@@ -133,8 +139,7 @@ int wait(Engine& engine, Descriptor& epoll, std::span<epoll_event> events, std::
   }
 }
 
-int wait(int number, epoll_event* events, int most, std::int64_t timeout_ns) {
-  Engine* const engine = enter();
+int wait(Engine* engine, int number, epoll_event* events, int most, std::int64_t timeout_ns) {
   Descriptor* const epoll = descriptors().find(number);
   if (epoll == nullptr || most <= 0) return os_error(engine, epoll == nullptr ? EBADF : EINVAL);
   if (engine == nullptr) return os_refuse("epoll_wait outside of the program's threads");
@@ -166,12 +171,14 @@ int poll_all(Engine& engine, std::span<pollfd> all, int timeout_ms) {
   ThreadRecord& thread = my_record(engine);
   if (thread.poll_descriptor < 0) thread.poll_descriptor = descriptors().open(Descriptor::Kind::epoll, true);
   Descriptor& epoll = *descriptors().find(thread.poll_descriptor);
+  begin_call(engine);
   for (const pollfd& one : all) {
     if (Descriptor* const watched = descriptors().find(one.fd)) {
       watch(&engine, epoll, *watched, {.used = true, .events = static_cast<std::uint16_t>(one.events), .data = 0});
     }
   }
   int ready = ask_all(engine, all);
+  const bool at_once = ready > 0 || passes;
   while (ready == 0 && !passes) {
     take_list(engine, epoll, true, timed);
     ready = ask_all(engine, all);
@@ -179,6 +186,7 @@ int poll_all(Engine& engine, std::span<pollfd> all, int timeout_ms) {
   for (const pollfd& one : all) {
     if (Descriptor* const watched = descriptors().find(one.fd)) stop_watching(&engine, epoll, *watched);
   }
+  end_call(engine, at_once);
   if (ready == 0) pass_time(engine, static_cast<std::uint64_t>(timeout_ms) * 1'000'000);
   return ready;
 }
@@ -201,14 +209,17 @@ int ringside_explored_epoll_ctl(int epoll, int operation, int descriptor, epoll_
   return runtime::control(runtime::enter(__builtin_return_address(0)), epoll, operation, descriptor, event);
 }
 int ringside_explored_epoll_wait(int epoll, epoll_event* events, int most, int timeout_ms) {
-  return runtime::wait(epoll, events, most, runtime::timeout_of(timeout_ms));
+  auto* const engine = runtime::enter(__builtin_return_address(0));
+  return runtime::wait(engine, epoll, events, most, runtime::timeout_of(timeout_ms));
 }
 int ringside_explored_epoll_pwait(int epoll, epoll_event* events, int most, int timeout_ms, const void*) {
-  return runtime::wait(epoll, events, most, runtime::timeout_of(timeout_ms));
+  auto* const engine = runtime::enter(__builtin_return_address(0));
+  return runtime::wait(engine, epoll, events, most, runtime::timeout_of(timeout_ms));
 }
 int ringside_explored_epoll_pwait2(int epoll, epoll_event* events, int most, const timespec* timeout, const void*) {
   const auto timeout_ns = timeout == nullptr ? -1 : static_cast<std::int64_t>(runtime::nanoseconds_of(*timeout));
-  return runtime::wait(epoll, events, most, timeout_ns);
+  auto* const engine = runtime::enter(__builtin_return_address(0));
+  return runtime::wait(engine, epoll, events, most, timeout_ns);
 }
 int ringside_explored_poll(pollfd* all, nfds_t count, int timeout_ms) {
   auto* const engine = runtime::enter(__builtin_return_address(0));

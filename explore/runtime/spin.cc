@@ -2,7 +2,8 @@
 //
 // Threads that spin. A loop around a load would have executions without an end; but a thread whose registers, stack and
 // what it read are what they were at an earlier load, and which has changed nothing since that others may see, does
-// only the same again until that load reads something else. Such a thread goes to sleep: no execution is lost.
+// only the same again until that load reads something else. Such a thread goes to sleep: no execution is lost. A call
+// of the kernel that puts back what it took, as epoll_wait does with what stays ready, is no change.
 //
 // To see the caller's registers as they were, the entry points of loads are a few instructions of assembly: they lay
 // the registers that a function must keep below the caller's frame and pass on where.
@@ -130,14 +131,17 @@ const void* site_of(const void* state) {
 void note_load(Engine& engine, const void* address, std::uint64_t value, const void* state) {
   constexpr std::size_t longest_round = 64;
   ThreadRecord& thread = my_record(engine);
-  const std::array<std::uint64_t, 2> read{reinterpret_cast<std::uintptr_t>(address), value};
+  const std::array<std::uint64_t, 3> read{reinterpret_cast<std::uintptr_t>(address), value,
+                                          static_cast<std::uint64_t>(thread.error_number)};
   const std::uint64_t seed = hash_of(read.data(), read.data() + read.size(), 0xcbf29ce484222325);
   const std::uint64_t hash = hash_of(state, engine.running_stack_end(), seed);
   const auto same = std::find_if(thread.loads.begin(), thread.loads.end(),
                                  [&](const Fingerprint& known) { return known.hash == hash; });
-  if (same != thread.loads.end()) engine.spin(engine.events() - same->events);
+  if (same != thread.loads.end()) {
+    engine.spin(engine.events() - same->events, same->clock_ns == thread.clock_ns);
+  }
   if (thread.loads.size() == longest_round) thread.loads.erase(thread.loads.begin());
-  thread.loads.push_back({.hash = hash, .events = engine.events()});
+  thread.loads.push_back({.hash = hash, .events = engine.events(), .clock_ns = thread.clock_ns});
 }
 
 }  // namespace ringside::explore::runtime

@@ -195,8 +195,10 @@ std::uint64_t await_update(Engine& engine, void* address, std::size_t size, Orde
   const auto place = reinterpret_cast<std::uintptr_t>(address);
   begin_atomic(engine, address, size);
   const std::uint64_t value = engine.load(place, size, event_of(EventKind::exclusive_load, order), enough).value;
-  note_effect(engine);
-  if (const auto changed = change(value)) engine.store(place, size, *changed, EventKind::exclusive_store, order);
+  if (const auto changed = change(value)) {
+    note_effect(engine);
+    engine.store(place, size, *changed, EventKind::exclusive_store, order);
+  }
   end_atomic(engine, address, size);
   return value;
 }
@@ -206,6 +208,7 @@ void reset() {
     thread.depth = 0;
     thread.stack_words.clear();
     thread.loads.clear();
+    thread.in_call = false;
     thread.result = nullptr;
     thread.error_number = 0;
     thread.clock_ns = 0;

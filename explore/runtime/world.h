@@ -46,6 +46,7 @@ struct StackWord {
 struct Fingerprint {
   std::uint64_t hash = 0;
   std::size_t events = 0;  ///< of the thread, the load among them
+  std::uint64_t clock_ns = 0;
 };
 
 /// What belongs to one thread of the explored program.
@@ -55,12 +56,14 @@ struct ThreadRecord {
   std::size_t depth = 0;                              ///< may be more than is kept
   std::vector<StackWord> stack_words;
   std::vector<Fingerprint> loads;  ///< since the thread last changed what others may see
-  void* result = nullptr;          ///< of a thread that has ended
-  int error_number = 0;            ///< its errno
-  std::uint64_t clock_ns = 0;      ///< virtual time since the execution began
-  std::uint32_t clock_reads = 0;   ///< since its clock last moved for another reason
-  int poll_descriptor = -1;        ///< what poll() waits on
-  std::uint32_t timeouts = 0;      ///< that were taken by choice in this execution
+  bool in_call = false;            ///< of the kernel, which may leave everything as it was
+  bool changed_in_call = false;
+  void* result = nullptr;         ///< of a thread that has ended
+  int error_number = 0;           ///< its errno
+  std::uint64_t clock_ns = 0;     ///< virtual time since the execution began
+  std::uint32_t clock_reads = 0;  ///< since its clock last moved for another reason
+  int poll_descriptor = -1;       ///< what poll() waits on
+  std::uint32_t timeouts = 0;     ///< that were taken by choice in this execution
 };
 
 /// Of the exploration that the calling thread is at.
@@ -123,7 +126,22 @@ const void* site_of(const void* state);
 /// address of the registers that it kept and of the frames that called.
 void note_load(Engine& engine, const void* address, std::uint64_t value, const void* state);
 /// The running thread changes what others may see, or learns the time.
-inline void note_effect(const Engine& engine) { my_record(engine).loads.clear(); }
+inline void note_effect(const Engine& engine) {
+  ThreadRecord& thread = my_record(engine);
+  thread.changed_in_call = true;
+  if (!thread.in_call) thread.loads.clear();
+}
+/// A call of the kernel. What it changed is no effect if it changed it back before it ended.
+inline void begin_call(const Engine& engine) {
+  ThreadRecord& thread = my_record(engine);
+  thread.in_call = true;
+  thread.changed_in_call = false;
+}
+inline void end_call(const Engine& engine, bool changed_back) {
+  ThreadRecord& thread = my_record(engine);
+  thread.in_call = false;
+  if (thread.changed_in_call && !changed_back) thread.loads.clear();
+}
 
 /// Functions begin and end; `frame` is an address below the function's locals.
 void begin_function(Engine& engine, const void* caller, const void* frame);

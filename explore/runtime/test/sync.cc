@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cassert>
@@ -275,6 +276,9 @@ void use_static_local() {
 void set_spin_flag() { spin_flag.store(1, std::memory_order_release); }
 void spin_for_flag() {
   while (spin_flag.load(std::memory_order_acquire) == 0) sched_yield();
+}
+void sleep_for_flag() {
+  while (spin_flag.load(std::memory_order_acquire) == 0) usleep(1000);
 }
 void spin_for_two_flags() {
   while (spin_flag.load(std::memory_order_acquire) == 0 || other_flag.load(std::memory_order_acquire) == 0) {

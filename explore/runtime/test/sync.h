@@ -57,6 +57,7 @@ void use_once();
 void use_static_local();
 
 void spin_for_flag();
+void sleep_for_flag();
 void spin_for_two_flags();
 void spin_with_compare_exchange();
 void spin_a_few_times();

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explore/laps.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+namespace ringside::explore {
+namespace {
+
+std::uint64_t word_at(const void* address) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, address, sizeof value);
+  return value;
+}
+
+bool is_behind(std::uint64_t position, std::uint64_t other) { return static_cast<std::int64_t>(other - position) > 0; }
+
+/// The position of a byte of the ring, counted from that one on.
+std::uint64_t position_from(std::uint64_t begin, std::uint64_t offset, const Ring& ring) {
+  return begin + ((offset - begin) & (ring.size_bytes - 1));
+}
+
+}  // namespace
+
+void Laps::set_rings(const std::vector<Ring>& rings, const std::vector<std::uintptr_t>& data) {
+  for (std::size_t index = 0; index < rings.size(); ++index) {
+    const Ring& ring = rings[index];
+    assert(ring.consumed != nullptr && ring.produced != nullptr && (ring.size_bytes & (ring.size_bytes - 1)) == 0);
+    states_.push_back({.ring = ring, .data = data[index], .bytes = std::vector<Byte>(ring.size_bytes), .passings = {}});
+  }
+}
+
+void Laps::begin() {
+  ++era_;
+  for (State& state : states_) {
+    state.consumed = word_at(state.ring.consumed);
+    state.produced = state.claimed = word_at(state.ring.produced);
+    state.passings.clear();
+  }
+}
+
+Laps::Byte& Laps::byte_at(State& state, std::uint64_t offset) const {
+  Byte& byte = state.bytes[offset];
+  if (byte.era != era_) {
+    const std::uint64_t behind = position_from(state.consumed, offset, state.ring) - state.consumed;
+    byte = {.era = era_, .unwritten = behind >= state.produced - state.consumed};
+  }
+  return byte;
+}
+
+Laps::State* Laps::state_of(std::uintptr_t address) {
+  for (State& state : states_) {
+    if (address - state.data < state.ring.size_bytes) return &state;
+  }
+  return nullptr;
+}
+
+std::optional<Passing> Laps::hand_back(std::size_t ring, Passing passing) {
+  State& state = states_[ring];
+  if (is_behind(state.claimed, passing.to)) passing.to = state.claimed;
+  if (!is_behind(passing.from, passing.to)) return std::nullopt;
+  if (passing.to - passing.from > state.ring.size_bytes) passing.from = passing.to - state.ring.size_bytes;
+  state.passings.push_back(passing);
+  for (std::uint64_t position = passing.from; position != passing.to; ++position) {
+    Byte& byte = byte_at(state, position & (state.ring.size_bytes - 1));
+    byte.handed_back = static_cast<std::uint16_t>(state.passings.size());
+    byte.claimed = 0;
+    byte.unwritten = true;
+  }
+  return passing;
+}
+
+void Laps::claim(std::size_t ring, const Passing& passing, const Clock& known) {
+  State& state = states_[ring];
+  if (is_behind(state.claimed, passing.to)) state.claimed = passing.to;
+  if (!is_behind(passing.from, passing.to) || passing.to - passing.from > state.ring.size_bytes) return;
+  state.passings.push_back(passing);
+  for (std::uint64_t position = passing.from; position != passing.to; ++position) {
+    Byte& byte = byte_at(state, position & (state.ring.size_bytes - 1));
+    const bool may = byte.handed_back == 0 || state.passings[byte.handed_back - 1u].known_to(known);
+    if (may) byte.claimed = static_cast<std::uint16_t>(state.passings.size());
+  }
+}
+
+void Laps::write(const Access& access, const Clock& known) {
+  State* const state = state_of(access.address);
+  if (state == nullptr) return;
+  const std::uint64_t begin = access.address - state->data;
+  const std::uint64_t end = std::min<std::uint64_t>(begin + access.size_bytes, state->ring.size_bytes);
+  for (std::uint64_t offset = begin; offset < end; ++offset) {
+    Byte& byte = byte_at(*state, offset);
+    byte.unwritten = false;
+    if (byte.handed_back != 0 && state->passings[byte.handed_back - 1u].known_to(known)) byte.handed_back = 0;
+  }
+}
+
+/// What was handed back is so until a producer claims it again, as far as the access knows; after that it is this
+/// lap's.
+std::optional<LapFault::Kind> Laps::fault_of(const State& state, const Byte& byte, bool write, const Clock& known) {
+  const bool claimed = byte.claimed != 0 && state.passings[byte.claimed - 1u].known_to(known);
+  if (byte.handed_back != 0 && !(byte.unwritten && claimed)) return LapFault::Kind::handed_back;
+  if (!byte.unwritten || write) return std::nullopt;
+  return claimed ? LapFault::Kind::unwritten : LapFault::Kind::unclaimed;
+}
+
+std::optional<LapFault> Laps::use(const Access& access, const Clock& known) {
+  State* const state = state_of(access.address);
+  if (state == nullptr) return std::nullopt;
+  const std::uint64_t begin = access.address - state->data;
+  const std::uint64_t end = std::min<std::uint64_t>(begin + access.size_bytes, state->ring.size_bytes);
+  std::optional<LapFault> fault;
+  std::uint16_t number = 0;
+  for (std::uint64_t offset = begin; offset < end; ++offset) {
+    const Byte& byte = byte_at(*state, offset);
+    const auto kind = fault_of(*state, byte, access.write, known);
+    if (!kind && !fault) continue;
+    const std::uint16_t of = !kind || *kind == LapFault::Kind::unclaimed ? std::uint16_t{0}
+                             : *kind == LapFault::Kind::handed_back      ? byte.handed_back
+                                                                         : byte.claimed;
+    if (fault && (!kind || *kind != fault->kind || of != number)) break;
+    if (!fault) {
+      number = of;
+      fault = LapFault{.kind = *kind, .ring = static_cast<std::size_t>(state - states_.data())};
+      if (number != 0) fault->passing = state->passings[number - 1u];
+      fault->position = position_from(number != 0 ? fault->passing.from : state->claimed, offset, state->ring);
+    }
+    ++fault->size_bytes;
+  }
+  return fault;
+}
+
+std::optional<RingSpan> Laps::unconsumed() const {
+  for (const State& state : states_) {
+    const std::uint64_t consumed = word_at(state.ring.consumed);
+    const std::uint64_t produced = word_at(state.ring.produced);
+    if (is_behind(consumed, produced)) return RingSpan{.ring = state.ring.name, .from = consumed, .to = produced};
+  }
+  return std::nullopt;
+}
+
+std::array<Access, 2> Laps::places_of(std::size_t ring, const Passing& passing) const {
+  const State& state = states_[ring];
+  const std::uint64_t size = state.ring.size_bytes;
+  const std::uint64_t offset = passing.from & (size - 1);
+  const std::uint64_t first = std::min(passing.to - passing.from, size - offset);
+  return {{{.address = state.data + offset, .size_bytes = first},
+           {.address = state.data, .size_bytes = passing.to - passing.from - first}}};
+}
+
+std::uint64_t Laps::position_of(std::size_t ring, const Passing& passing, std::uintptr_t address) const {
+  return position_from(passing.from, address - states_[ring].data, states_[ring].ring);
+}
+
+}  // namespace ringside::explore
