@@ -99,6 +99,11 @@ constexpr auto consume_large_late = [] {
   consume<header_bytes + page / 2>();
   deliver(*kept);
 };
+constexpr auto consume_late = [] {
+  consume();
+  deliver(*kept);
+};
+const Registered kept_1x2{"kept_1x2", program_of({.records = 2}, keep_record, consume_late)};
 const Registered kept_full{"kept_full", program_of(full, keep_record, consume_large_late)};
 
 }  // namespace

@@ -173,6 +173,13 @@ Program perf_event_program(const PerfEventPlan& plan, std::function<void()> read
               [plan] {
                 if (stage().delivered != plan.records) fail("a sample is lost");
               },
+          .unread = [] { return *stage().state.data_head != *stage().state.data_tail; },
+          .kernel_threads = {0},
+          .rings = {{.name = "the ring",
+                     .consumed = control + ring::perf::data_tail_offset,
+                     .produced = control + ring::perf::data_head_offset,
+                     .data = memory.kernel_data(),
+                     .size_bytes = memory.data_size()}},
           .names = {{control + ring::perf::data_head_offset, 8, "data_head"},
                     {control + ring::perf::data_tail_offset, 8, "data_tail"},
                     {memory.kernel_data(), memory.data_size(), "data"},

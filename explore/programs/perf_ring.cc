@@ -112,6 +112,7 @@ Program perf_program(Leaving leaving, std::function<void()> consumer) {
               },
           .threads = {produce, std::move(consumer)},
           .end = {},
+          .unread = [] { return stage.data_head != stage.data_tail; },
           .kernel_threads = {0},
           .rings = {{.name = "the ring",
                      .consumed = &stage.data_tail,

@@ -100,6 +100,7 @@ bool timeout_passes(Engine& engine) {
   }
   if (engine.choose(2) == 0) return false;
   ++thread.timeouts;
+  note_effect(engine);
   return true;
 }
 
