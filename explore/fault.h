@@ -30,9 +30,15 @@ enum class Fault : std::uint8_t {
   tasks_forget_paths,        ///< nor which alternatives led to it
   tasks_keep_their_weight,   ///< though what is left open gets a part of it
   tasks_stay_open,           ///< what is given away is searched here, too
+  views_may_be_late,         ///< bytes of a ring are read after they were handed back
+  views_need_not_be_over,    ///< when the bytes are handed back
+  any_write_takes_back,      ///< also one of a producer that does not know that they were handed back
+  any_claim_is_known,        ///< also to who knows nothing of the producer
+  last_lap_counts,           ///< what it wrote stands for what this one did not write
+  memory_counts,             ///< so does what the memory was before the first lap
 };
 
-inline constexpr Fault last_fault = Fault::tasks_stay_open;
+inline constexpr Fault last_fault = Fault::memory_counts;
 
 #ifdef RINGSIDE_PLANTED_FAULTS
 inline thread_local Fault planted_fault = Fault::none;

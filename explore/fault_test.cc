@@ -13,6 +13,7 @@
 
 #include "explore/brute_force.h"
 #include "explore/parted_programs.h"
+#include "explore/ring_use_cases.h"
 #include "explore/search.h"
 #include "explore/task_parts.h"
 #include "explore/tiny_programs.h"
@@ -76,6 +77,13 @@ bool parts_differ(Fault fault, std::mt19937& random) {
   return in_parts(memory.program(), first) != without(memory.program());
 }
 
+/// Whether the rules of rings are not what they should be.
+bool ring_use_differs() {
+  const std::vector<RingUseCase> cases = ring_use_cases();
+  return std::any_of(cases.begin(), cases.end(),
+                     [](const RingUseCase& given) { return verdict_of(given) != verdict_of(given.expected); });
+}
+
 /// Which random programs a fault is looked for in: those of its memory model, or of its kind.
 bool found(Fault fault, std::mt19937& random) {
   switch (fault) {
@@ -92,6 +100,13 @@ bool found(Fault fault, std::mt19937& random) {
     case Fault::tasks_keep_their_weight:
     case Fault::tasks_stay_open:
       return parts_differ(fault, random);
+    case Fault::views_may_be_late:
+    case Fault::views_need_not_be_over:
+    case Fault::any_write_takes_back:
+    case Fault::any_claim_is_known:
+    case Fault::last_lap_counts:
+    case Fault::memory_counts:
+      return ring_use_differs();
     default:
       return differs(draw_program(random, false), MemoryModel::c11);
   }

@@ -5,6 +5,8 @@
 #include <cassert>
 #include <cstring>
 
+#include "explore/fault.h"
+
 namespace ringside::explore {
 namespace {
 
@@ -44,7 +46,8 @@ Laps::Byte& Laps::byte_at(State& state, std::uint64_t offset) const {
   Byte& byte = state.bytes[offset];
   if (byte.era != era_) {
     const std::uint64_t behind = position_from(state.consumed, offset, state.ring) - state.consumed;
-    byte = {.era = era_, .unwritten = behind >= state.produced - state.consumed};
+    const bool there = behind < state.produced - state.consumed || planted(Fault::memory_counts);
+    byte = {.era = era_, .unwritten = !there};
   }
   return byte;
 }
@@ -66,7 +69,7 @@ std::optional<Passing> Laps::hand_back(std::size_t ring, Passing passing) {
     Byte& byte = byte_at(state, position & (state.ring.size_bytes - 1));
     byte.handed_back = static_cast<std::uint16_t>(state.passings.size());
     byte.claimed = 0;
-    byte.unwritten = true;
+    byte.unwritten = !planted(Fault::last_lap_counts);
   }
   return passing;
 }
@@ -91,15 +94,19 @@ void Laps::write(const Access& access, const Clock& known) {
   for (std::uint64_t offset = begin; offset < end; ++offset) {
     Byte& byte = byte_at(*state, offset);
     byte.unwritten = false;
-    if (byte.handed_back != 0 && state->passings[byte.handed_back - 1u].known_to(known)) byte.handed_back = 0;
+    if (byte.handed_back == 0) continue;
+    const bool knows = state->passings[byte.handed_back - 1u].known_to(known);
+    if (knows || planted(Fault::any_write_takes_back)) byte.handed_back = 0;
   }
 }
 
 /// What was handed back is so until a producer claims it again, as far as the access knows; after that it is this
 /// lap's.
 std::optional<LapFault::Kind> Laps::fault_of(const State& state, const Byte& byte, bool write, const Clock& known) {
-  const bool claimed = byte.claimed != 0 && state.passings[byte.claimed - 1u].known_to(known);
-  if (byte.handed_back != 0 && !(byte.unwritten && claimed)) return LapFault::Kind::handed_back;
+  const bool claimed =
+      byte.claimed != 0 && (state.passings[byte.claimed - 1u].known_to(known) || planted(Fault::any_claim_is_known));
+  const bool late = byte.handed_back != 0 && !(byte.unwritten && claimed);
+  if (late && !planted(Fault::views_may_be_late)) return LapFault::Kind::handed_back;
   if (!byte.unwritten || write) return std::nullopt;
   return claimed ? LapFault::Kind::unwritten : LapFault::Kind::unclaimed;
 }

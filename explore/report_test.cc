@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <regex>
 
 #include "explore/search.h"
@@ -152,6 +153,96 @@ TEST(Report, TellsWhenSpaceWasHandedBackTooEarly) {
   EXPECT_NE(story(report).find("consumer stored that before it reads data"), std::string::npos) << story(report);
 }
 
+/// A consumer hands a record of 16 bytes back and reads its payload.
+Program on_a_ring(bool reads_first, Order store, bool filled = true) {
+  struct Ring {
+    Atomic<std::uint64_t> consumed, produced;
+    alignas(8) std::array<std::byte, 32> data{};
+  };
+  static Ring ring;
+  return {.begin = [] { ring = Ring{}; },
+          .threads = {[filled] {
+                        plain_write(&ring.data[0], filled ? 16 : 8);
+                        ring.produced.store(16, Order::release);
+                      },
+                      [=] {
+                        ring.produced.await_equal(16);
+                        if (reads_first) plain_read(&ring.data[8], 8);
+                        ring.consumed.store(16, store);
+                        if (!reads_first) plain_read(&ring.data[8], 8);
+                      }},
+          .end = {},
+          .kernel_threads = {0},
+          .rings = {{.name = "the ring",
+                     .consumed = &ring.consumed,
+                     .produced = &ring.produced,
+                     .data = ring.data.data(),
+                     .size_bytes = ring.data.size()}},
+          .names = {{&ring.consumed, 8, "consumer_pos"},
+                    {&ring.produced, 8, "producer_pos"},
+                    {&ring.data[8], 8, "payload"}},
+          .thread_names = {"producer", "consumer"}};
+}
+
+TEST(Report, TellsWhatWasHandedBackAndByWhichStep) {
+  const ProgramReport late = reported(on_a_ring(false, Order::release));
+  ASSERT_TRUE(late.failure);
+  EXPECT_EQ(late.failure->what, "consumer reads positions 0x8 to 0x10 of the ring, which it had handed back");
+  EXPECT_NE(story(late).find("That hands back positions 0 to 0x10 of the ring"), std::string::npos) << story(late);
+  EXPECT_NE(story(late).find("Only after that it reads payload"), std::string::npos) << story(late);
+  const ProgramReport relaxed = reported(on_a_ring(true, Order::relaxed));
+  ASSERT_TRUE(relaxed.failure);
+  EXPECT_NE(story(relaxed).find("consumer reads payload"), std::string::npos) << story(relaxed);
+  EXPECT_NE(story(relaxed).find("the store is relaxed and does not release"), std::string::npos) << story(relaxed);
+  EXPECT_FALSE(reported(on_a_ring(true, Order::release)).failure);
+}
+
+TEST(Report, TellsWhatNobodyWroteAndWhoClaimedIt) {
+  const ProgramReport report = reported(on_a_ring(true, Order::release, false));
+  ASSERT_TRUE(report.failure);
+  EXPECT_EQ(report.failure->defect, "uninitialised_read");
+  EXPECT_NE(story(report).find("claims positions 0 to 0x10 of the ring"), std::string::npos) << story(report);
+  EXPECT_NE(story(report).find("nobody has written bytes 8 to 15 when consumer reads payload"), std::string::npos)
+      << story(report);
+}
+
+TEST(Report, MarksTheStepsOfEachDefect) {
+  const auto marks = [](const Program& program) {
+    const ReportedFailure failure = *reported(program).failure;
+    std::vector<std::string> all;
+    for (std::size_t index = 0; index < failure.steps.size(); ++index) all.emplace_back(part_in(failure, index));
+    std::erase(all, "");
+    return all;
+  };
+  using Marks = std::vector<std::string>;
+  EXPECT_EQ(marks(on_a_ring(false, Order::release)), (Marks{"hands back", "handed back"}));
+  EXPECT_EQ(marks(on_a_ring(true, Order::relaxed)), (Marks{"handed back", "hands back"}));
+  EXPECT_EQ(marks(on_a_ring(true, Order::release, false)), (Marks{"claims", "not written"}));
+  EXPECT_EQ(marks(racy(Order::relaxed, Order::acquire)), (Marks{"races", "races"}));
+  EXPECT_NE(text_of(reported(on_a_ring(false, Order::release)), {}).find("  HANDED BACK\n"), std::string::npos);
+}
+
+TEST(Report, ARaceIsToldWithBothLines) {
+  const ProgramReport report = reported(racy(Order::relaxed, Order::acquire));
+  ASSERT_TRUE(report.failure);
+  EXPECT_TRUE(std::regex_match(report.failure->what,
+                               std::regex("plain write of writer and plain read of reader race for 8 bytes; at "
+                                          "report_test\\.cc:[0-9]+ and [a-z_]+\\.cc:[0-9]+")))
+      << report.failure->what;
+}
+
+TEST(Report, TellsWhatLiesUnread) {
+  Program program = on_a_ring(true, Order::release);
+  program.threads[1] = [] { memory.sleeping.await_equal(1); };
+  program.unread = [] { return true; };
+  const ProgramReport report = reported(program);
+  ASSERT_TRUE(report.failure);
+  EXPECT_EQ(report.failure->defect, "missed_wakeup");
+  EXPECT_EQ(report.failure->what, "asleep beside a record: consumer");
+  EXPECT_NE(story(report).find("positions 0 to 0x10 of the ring, committed and consumed by nobody"), std::string::npos)
+      << story(report);
+}
+
 TEST(Report, TheTableHasAColumnForEachThreadAndMarksWhatIsStale) {
   const ProgramReport report = reported(both_asleep(Order::release, Order::acquire, false));
   const std::string text = text_of(report, {});
@@ -163,9 +254,9 @@ TEST(Report, TheTableHasAColumnForEachThreadAndMarksWhatIsStale) {
 }
 
 TEST(Report, IsTheSameAfterJson) {
-  std::vector<ProgramReport> reports{reported(both_asleep(Order::release, Order::acquire, false)),
-                                     reported(racy(Order::release, Order::acquire)),
-                                     reported(racy(Order::relaxed, Order::acquire))};
+  std::vector<ProgramReport> reports{
+      reported(both_asleep(Order::release, Order::acquire, false)), reported(racy(Order::release, Order::acquire)),
+      reported(racy(Order::relaxed, Order::acquire)), reported(on_a_ring(false, Order::release))};
   reports[0].failure->token = "t";
   const auto again = reports_from_json(json_of(reports));
   ASSERT_TRUE(again) << ring::to_string(again.error());

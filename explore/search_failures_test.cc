@@ -3,6 +3,8 @@
 // What ends a search before its time, each told by its name.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "explore/lock_programs.h"
 #include "explore/search.h"
 
@@ -82,6 +84,52 @@ TEST(SearchFailures, WaitingForWhatNobodyStoresIsADeadlock) {
   ASSERT_TRUE(result.failure);
   EXPECT_EQ(result.failure->kind, FailureKind::deadlock);
   EXPECT_EQ(result.failure->what, "waiting for ever: thread 0");
+}
+
+/// A consumer that waits for what nobody stores, and a producer.
+Program sleeper(bool unread) {
+  return {.begin = [] { memory = Memory{}; },
+          .threads = {[] { memory.flag.store(1); }, [] { memory.other.await_equal(1); }},
+          .end = {},
+          .unread = [unread] { return unread && memory.flag.plain() == 1; },
+          .kernel_threads = {0}};
+}
+
+TEST(SearchFailures, SleepingBesideARecordIsAMissedWakeUp) {
+  const SearchResult missed = search(sleeper(true));
+  ASSERT_TRUE(missed.failure);
+  EXPECT_EQ(missed.failure->kind, FailureKind::missed_wakeup);
+  EXPECT_EQ(missed.failure->what, "asleep beside a record: thread 1");
+  const SearchResult idle = search(sleeper(false));
+  ASSERT_TRUE(idle.failure);
+  EXPECT_EQ(idle.failure->kind, FailureKind::deadlock);
+}
+
+TEST(SearchFailures, TheKernelMissesNoWakeUp) {
+  Program program = sleeper(true);
+  program.kernel_threads = {0, 1};
+  const SearchResult result = search(program);
+  ASSERT_TRUE(result.failure);
+  EXPECT_EQ(result.failure->kind, FailureKind::deadlock);
+}
+
+TEST(SearchFailures, WhoWillBeWokenMissesNothing) {
+  Program program = sleeper(true);
+  program.threads.emplace_back([] { memory.other.store(1); });
+  const SearchResult result = search(program);
+  EXPECT_FALSE(result.failure) << result.failure->what;
+}
+
+TEST(SearchFailures, WhatLiesUnreadIsToldByPositions) {
+  static std::uint64_t consumed, produced;
+  static std::array<std::byte, 32> data;
+  Program program = sleeper(true);
+  program.begin = [] { memory = Memory{}, consumed = 8, produced = 24; };
+  program.rings = {
+      {.name = "the ring", .consumed = &consumed, .produced = &produced, .data = data.data(), .size_bytes = 32}};
+  const SearchResult result = search(program);
+  ASSERT_TRUE(result.failure);
+  EXPECT_EQ(result.failure->span, (RingSpan{"the ring", 8, 24, 0, 0, false}));
 }
 
 TEST(SearchFailures, WaitingForWhatComesIsNone) {

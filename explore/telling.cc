@@ -176,14 +176,10 @@ void Engine::tell() {
   const Schedule schedule = schedule_of(failure.graph);
   failure.schedule = to_text(schedule);
   telling_ = true;
-  const SearchResult told = run(schedule);
+  SearchResult told = run(schedule);
   telling_ = false;
-  const bool same = told.failure && told.failure->kind == failure.kind && told.failure->what == failure.what;
-  if (same) {
-    failure.steps = told.failure->steps;
-    failure.rival = told.failure->rival;
-    failure.span = told.failure->span;
-  }
+  // Whoever did nothing but plain accesses has no turn in a schedule: of two that meet, the other may come first now.
+  if (told.failure && told.failure->kind == failure.kind) failure = std::move(*told.failure);
   result_ = std::move(found);
   result_.failure = std::move(failure);
 }

@@ -107,6 +107,51 @@ class Programs(unittest.TestCase):
         for step in reports["a1_release_edge"]["failure"]["steps"]:
             self.assertRegex(step["source"], r"^(explore/programs|sim|explore)/[a-z_]+\.(cc|h):[0-9]+$")
 
+    def test_every_failure_comes_again_by_its_token(self):
+        for file, expected in EXPECTED.items():
+            broken = [name for name, wanted in expected.items() if isinstance(wanted, str)]
+            if not broken:
+                continue
+            _, reports = explore(self.folder / file, *broken)
+            for name in broken:
+                failure = reports[name]["failure"]
+                _, again = explore(self.folder / file, "--replay", failure["token"])
+                with self.subTest(program=name):
+                    for key in ("defect", "what", "rival", "span", "steps"):
+                        self.assertEqual(again[name]["failure"][key], failure[key], key)
+
+    def test_walks_find_each_kind_of_defect(self):
+        for file, name in (("busy_spins", "spin_at_discarded"), ("missed_wakeups", "a1_release_timeout"),
+                           ("ring_views", "g1_view_kept"), ("ring_views", "position_stored_relaxed"),
+                           ("ring_views", "padding_read")):
+            for way in ("random", "pct"):
+                _, reports = explore(self.folder / file, name, "--search", way)
+                self.assertEqual(reports[name]["failure"]["defect"], EXPECTED[file][name], way)
+
+    def test_a_story_says_what_was_handed_back_and_by_which_step(self):
+        for file, name, parts in (
+                ("ring_views", "g1_view_kept",
+                 ("consumer stores 0x10 in consumer_pos (step", "That hands back positions 0 to 0x10 of the ring",
+                  "Only after that it reads record 1 payload (step", "must come after the last look")),
+                ("ring_views", "position_stored_relaxed",
+                 ("consumer reads record 1 payload (step", "which hands back positions 0 to 0x10 of the ring",
+                  "is relaxed and does not release", "It must be a release store")),
+                ("ring_views", "padding_read",
+                 ("which claims positions 0 to 0x18 of the ring", "nobody has written bytes 20 to 23 when consumer")),
+                ("busy_spins", "spin_at_discarded",
+                 ("goes round for ever, awake", "looks at record 1 header and sees 0x40000008")),
+                ("missed_wakeups", "a1_release_timeout",
+                 ("sleeps until a timeout", "Unread lies what begins with record 2 header: positions 0x10 to 0x20"))):
+            _, reports = explore(self.folder / file, name)
+            story = " ".join(reports[name]["failure"]["story"])
+            for part in parts:
+                self.assertIn(part, story)
+
+    def test_a_race_is_told_with_both_lines(self):
+        _, reports = explore(self.folder / "bpf_rings", "d1_header_relaxed")
+        self.assertRegex(reports["d1_header_relaxed"]["failure"]["what"],
+                         r"; at [a-z/]+bpf_ring\.cc:[0-9]+ and [a-z/]+bpf_consumer\.h:[0-9]+$")
+
     def test_parts_are_together_the_whole(self):
         path = self.folder / "bpf_rings"
         parts = [explore(path, "bpf_1x3", "--shard", f"{part}/3")[1]["bpf_1x3"]["complete"] for part in (1, 2, 3)]

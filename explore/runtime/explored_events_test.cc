@@ -86,6 +86,44 @@ TEST(ExploredRing, AFenceOnOneSideIsNone) {
   expect_failure(run_all({produce_two_without_fence, consume_two_with_fence}, begin_edge_ring), FailureKind::deadlock);
 }
 
+/// The program with two records committed, as long as nobody has consumed them.
+Seen run_beside_records(const std::vector<void (*)()>& threads, void (*begin)()) {
+  Program program = program_of(threads, begin, {});
+  program.unread = lies_unread;
+  Seen seen;
+  seen.result = explore(program);
+  return seen;
+}
+
+TEST(ExploredRing, ASleeperBesideARecordHasMissedAWakeUp) {
+  expect_failure(run_beside_records({produce_two, consume_two}, begin_edge_ring), FailureKind::missed_wakeup,
+                 "asleep beside a record: thread 1");
+  expect_clean(run_beside_records({produce_two, consume_two_with_fence}, begin_edge_ring));
+}
+
+TEST(ExploredRing, ATimeoutIsNoWakeUp) {
+  expect_failure(run_beside_records({produce_two, consume_two_or_time_out}, begin_edge_ring),
+                 FailureKind::missed_wakeup, "asleep until a timeout beside a record: thread 1");
+  // It comes before the producer, too: no harm in that.
+  expect_clean(run_beside_records({produce_two, consume_two_with_fence_or_time_out}, begin_edge_ring));
+}
+
+TEST(ExploredRing, AnEpollThatIsAlwaysReadyIsABusySpin) {
+  expect_failure(run_beside_records({produce_two, wait_and_do_nothing}, begin_level_ring), FailureKind::busy_spin,
+                 "going round for ever: thread 1");
+  expect_failure(run_beside_records({produce_two, poll_and_do_nothing}, begin_level_ring), FailureKind::busy_spin);
+}
+
+TEST(ExploredRing, GoingRoundUntilSomethingComesIsNone) {
+  expect_clean(run_beside_records({produce_two, poll_until_two}, begin_level_ring));
+}
+
+TEST(ExploredEpoll, WaitingAgainAfterEachTimeoutIsNoDeadlock) {
+  const Seen seen = run_all({wait_again_and_again}, begin_level);
+  EXPECT_FALSE(seen.result.failure) << seen.result.failure->what;
+  EXPECT_TRUE(seen.result.cut);
+}
+
 TEST(ExploredTimer, ExpiresBeforeOrAfterAnythingElse) {
   const Seen seen = run_all({write_event, wait_for_timer}, begin_timer);
   expect_clean(seen);

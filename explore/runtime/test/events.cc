@@ -80,14 +80,15 @@ void produce(bool full_barrier) {
   }
 }
 
-void consume(bool fence) {
+/// With a timeout it sleeps once at most, and then gives up.
+void consume(bool fence, int timeout_ms = -1) {
   for (std::uint64_t seen = 0; seen < 2;) {
     for (std::uint64_t now = 0; (now = __atomic_load_n(&committed, __ATOMIC_ACQUIRE)) != seen;) {
       seen = now;
       __atomic_store_n(&consumed, seen, __ATOMIC_RELEASE);
       if (fence) std::atomic_thread_fence(std::memory_order_seq_cst);
     }
-    if (seen < 2) wait_for_events(-1);
+    if (seen < 2 && wait_for_events(timeout_ms) == 0) return;
   }
 }
 
@@ -164,6 +165,30 @@ void produce_two() { produce(true); }
 void produce_two_without_fence() { produce(false); }
 void consume_two() { consume(false); }
 void consume_two_with_fence() { consume(true); }
+
+void consume_two_or_time_out() { consume(false, 100); }
+void consume_two_with_fence_or_time_out() { consume(true, 100); }
+bool lies_unread() { return consumed < committed; }
+
+void wait_and_do_nothing() {
+  while (word.load(std::memory_order_acquire) == 0) wait_for_events(-1);
+}
+void poll_and_do_nothing() {
+  while (word.load(std::memory_order_acquire) == 0) {
+    pollfd one{.fd = ring_fd, .events = POLLIN, .revents = 0};
+    poll(&one, 1, -1);
+  }
+}
+void poll_until_two() {
+  while (__atomic_load_n(&committed, __ATOMIC_ACQUIRE) < 2) {
+    pollfd one{.fd = ring_fd, .events = POLLIN, .revents = 0};
+    poll(&one, 1, 0);
+  }
+  __atomic_store_n(&consumed, 2, __ATOMIC_RELEASE);
+}
+void wait_again_and_again() {
+  while (word.load(std::memory_order_acquire) == 0) wait_for_events(10);
+}
 
 void begin_timer() {
   begin_level();

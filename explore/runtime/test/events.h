@@ -30,6 +30,13 @@ void produce_two();
 void produce_two_without_fence();
 void consume_two();
 void consume_two_with_fence();
+void consume_two_or_time_out();
+void consume_two_with_fence_or_time_out();
+bool lies_unread();
+void wait_and_do_nothing();
+void poll_and_do_nothing();
+void poll_until_two();
+void wait_again_and_again();
 
 void begin_timer();
 void wait_for_timer();
