@@ -2,6 +2,8 @@
 #include "explore/memory_model.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -165,6 +167,7 @@ class SequentialOrder {
       if (events_.event(number).order != Order::seq_cst) continue;
       members_.push_back(number);
     }
+    find_reach();
   }
 
   bool exists() {
@@ -243,7 +246,8 @@ class SequentialOrder {
   }
 
   bool before(std::size_t a, std::size_t b) const {
-    if (fence(a) && fence(b) && between_fences(a, b)) return true;
+    // Between fences every step but those of coherence is one of happens-before.
+    if (fence(a) && fence(b)) return between_fences(a, b);
     for (std::size_t x = first_of(a); x < end_of(a); ++x) {
       if (x != a && !happens_before(a, x)) continue;
       for (std::size_t y = first_of(b); y < end_of(b); ++y) {
@@ -260,6 +264,7 @@ class SequentialOrder {
 
   bool between_fences(std::size_t a, std::size_t b) const {
     if (happens_before(a, b)) return true;
+    if (!mixed_) return reach_.at(a).meets(reach_.at(b));
     for (std::size_t x = 0; x < events_.size(); ++x) {
       if (!happens_before(a, x)) continue;
       for (std::size_t y = 0; y < events_.size(); ++y) {
@@ -269,9 +274,55 @@ class SequentialOrder {
     return false;
   }
 
+  /// What lies behind and before a fence, by location: where widths are not mixed, extended coherence of one location
+  /// is an order of whole numbers, and only the ends count.
+  struct Reach {
+    std::vector<std::size_t> earliest_behind;  ///< SIZE_MAX: nothing
+    std::vector<std::size_t> latest_before;    ///< 0: nothing
+
+    bool meets(const Reach& other) const {
+      for (std::size_t location = 0; location < earliest_behind.size(); ++location) {
+        if (earliest_behind[location] < other.latest_before[location]) return true;
+      }
+      return false;
+    }
+  };
+
+  /// A store before the loads that read it, and these before the next store. From 1.
+  std::size_t rank(std::size_t event) const { return 2 * position(event) + (reads(events_.event(event).kind) ? 2 : 1); }
+
+  void find_reach() {
+    std::vector<std::size_t> ranks(events_.size());
+    for (std::size_t event = 0; event < events_.size(); ++event) {
+      if (!accesses(events_.event(event).kind)) continue;
+      ranks[event] = rank(event);
+      mixed_ = mixed_ || events_.event(event).bytes != 0xff;
+    }
+    if (mixed_) return;
+    for (const std::size_t member : members_) {
+      if (fence(member)) reach_.emplace(member, reach_of(member, ranks));
+    }
+  }
+
+  Reach reach_of(std::size_t of, const std::vector<std::size_t>& ranks) const {
+    Reach reach{.earliest_behind = std::vector<std::size_t>(graph_.location_count(), SIZE_MAX),
+                .latest_before = std::vector<std::size_t>(graph_.location_count(), 0)};
+    for (std::size_t event = 0; event < events_.size(); ++event) {
+      if (ranks[event] == 0) continue;
+      const std::size_t location = events_.event(event).location;
+      std::size_t& earliest = reach.earliest_behind[location];
+      std::size_t& latest = reach.latest_before[location];
+      if (happens_before(of, event)) earliest = std::min(earliest, ranks[event]);
+      if (happens_before(event, of)) latest = std::max(latest, ranks[event]);
+    }
+    return reach;
+  }
+
   const Graph& graph_;
   Numbering events_;
   std::vector<std::size_t> members_;
+  std::unordered_map<std::size_t, Reach> reach_;  ///< of the fences
+  bool mixed_ = false;                            ///< some location is accessed in several widths
 };
 
 }  // namespace
