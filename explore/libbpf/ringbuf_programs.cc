@@ -61,12 +61,9 @@ constexpr auto consume_again_and_again = [] {
   while (delivered < records_in_all()) ring_buffer__consume(reader);
 };
 
-/// A call in vain met a record that is still BUSY. epoll tells at once of a ring that is not empty, so the reader goes
-/// round until the record is committed; the last round is all that matters.
+/// A call in vain meets a record that is still BUSY: epoll tells at once of a ring that is not empty.
 constexpr auto poll = [] {
-  while (delivered < records_in_all()) {
-    if (ring_buffer__poll(reader, -1) == 0) wait_readable(first_position() + 16 * delivered);
-  }
+  while (delivered < records_in_all()) ring_buffer__poll(reader, -1);
 };
 
 constexpr std::uint64_t page = 4096;
