@@ -59,9 +59,12 @@ struct Flags {
   Flag mutants{"--mutants", "play against models that break one rule each: every one must be caught", ""};
   Flag rule{"--rule", "with --mutants: only these rules; default: every one", "NAME", true};
   Flag memory{"--memory", "memory model: sc, tso or c11; default: c11", "MODEL"};
-  Flag search{"--search", "dpor (every execution), random or pct (drawn); default: dpor", "WAY"};
+  Flag search{"--search", "dpor (every execution), random, pct or uniform (drawn); default: dpor", "WAY"};
   Flag preemptions{"--preemptions", "all that take so many preemptions and stale accesses at most", "N"};
   Flag shard{"--shard", "only the I-th of N parts of the search", "I/N"};
+  Flag time{"--time", "search no program longer than that, such as 90s, 10m or 2h", "TIME"};
+  Flag checkpoint{"--checkpoint", "keep there what is still to be searched; of one file of programs", "FILE"};
+  Flag resume{"--resume", "go on with what such a file has kept", "FILE"};
   Flag executions{"--executions", "no more executions of a program than these, such as 500 or 10K", "N"};
   Flag events{"--events", "more events in one execution are a loop without an end; default: 1000", "N"};
   Flag program{"--program", "the explored program that a token is of; default: the shipped one", "FILE"};
@@ -79,7 +82,8 @@ struct Flags {
     }
     if (command == "conform") return {&ring, &scripts, &seed, &jobs, &rules, &mutants, &rule, &format, &output, &quiet};
     if (command == "explore")
-      return {&memory, &search, &preemptions, &executions, &events, &shard, &seed, &format, &output, &quiet};
+      return {&memory, &search,     &preemptions, &jobs, &time,   &executions, &events,
+              &shard,  &checkpoint, &resume,      &seed, &format, &output,     &quiet};
     if (command == "replay") return {&program, &format, &output, &quiet};
     if (command == "mutants") return {&world, &consumer, &seed, &hang_timeout, &format, &output, &quiet};
     return {&format, &output, &quiet};
@@ -119,6 +123,7 @@ std::string description_of(const std::string& command, const Flag& flag) {
     return "only these, see `ringside list mutants`; default: every mutant";
   }
   if ((command == "list" || command == "doctor") && flag.name == "--format") return "table or json; default: table";
+  if (command == "explore" && flag.name == "--jobs") return "processes that search a program; default: 1";
   if (command == "explore" && flag.name == "--format") return "table, json or html; default: table";
   if (command == "replay" && flag.name == "--format") {
     return "table, json or junit; for a token html, but no junit; default: table";
@@ -314,13 +319,15 @@ ring::Result<void> take_explore(const Flags& flags, ExploreAsk& ask) {
     }
     ask.options.insert(ask.options.end(), {"--memory", model});
   }
-  for (const Flag* const flag : {&flags.executions, &flags.events}) {
+  for (const Flag* const flag : {&flags.jobs, &flags.executions, &flags.events}) {
     std::uint64_t count = 0;
     if (const auto taken = take(*flag, parse_count, count); !taken) return taken;
     if (flag->given()) ask.options.insert(ask.options.end(), {flag->name, std::to_string(count)});
   }
+  ask.keeps = flags.checkpoint.given() || flags.resume.given();
   // Its own front reads these; it says what is wrong with them.
-  for (const Flag* const flag : {&flags.search, &flags.preemptions, &flags.shard}) {
+  for (const Flag* const flag :
+       {&flags.search, &flags.preemptions, &flags.shard, &flags.time, &flags.checkpoint, &flags.resume}) {
     if (flag->given()) ask.options.insert(ask.options.end(), {flag->name, flag->values.front()});
   }
   return {};

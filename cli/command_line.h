@@ -37,6 +37,7 @@ struct ConformAsk {
 struct ExploreAsk {
   std::vector<std::string> programs;  ///< shipped names, or paths of files; empty: all that ship
   std::vector<std::string> options;   ///< for each program's own front (explore/front.h)
+  bool keeps = false;                 ///< a checkpoint is written or read
   bool html = false;                  ///< --format html
 };
 

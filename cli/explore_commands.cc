@@ -29,6 +29,11 @@ int explore(const Invocation& invocation) {
   if (!shipped) return fail(shipped.error(), exit_fault);
   const auto tasks = harness::plan_explore(invocation.explore.programs, *shipped);
   if (!tasks) return fail(tasks.error(), exit_usage);
+  if (invocation.explore.keeps && tasks->size() > 1) {
+    return fail(
+        {"keep what is still to be searched", "these programs are in several files", "explore one file at a time"},
+        exit_usage);
+  }
   const Result<OutputFile> output = OutputFile::prepare(invocation.output);
   if (!output) return fail(output.error(), exit_usage);
   auto report = begun_report<harness::ExploreReport>(invocation, programs_of(*tasks));

@@ -41,6 +41,26 @@ class Explore(unittest.TestCase):
         status, program = failure_of("a1_fence_edge", "--executions", "1")
         self.assertEqual((status, program["verdict"], len(program["bounds"])), (0, "bounded", 1))
 
+    def test_several_processes_see_what_one_sees(self):
+        whole = failure_of("bpf_2x1")[1]
+        shared = failure_of("bpf_2x1", "--jobs", "2")[1]
+        self.assertEqual((shared["verdict"], shared["complete"]), ("proved", whole["complete"]))
+
+    def test_a_checkpoint_is_gone_on_with(self):
+        whole = failure_of("bpf_2x1")[1]
+        with tempfile.TemporaryDirectory() as folder:
+            kept = str(pathlib.Path(folder) / "kept.json")
+            first = failure_of("bpf_2x1", "--executions", "40", "--checkpoint", kept)[1]
+            self.assertEqual((first["verdict"], first["complete"]), ("bounded", 40))
+            rest = failure_of("bpf_2x1", "--resume", kept)[1]
+            self.assertEqual((rest["verdict"], rest["complete"]), ("proved", whole["complete"]))
+            other = ringside("explore", "bpf_2x1", "--resume", kept, "--memory", "sc")
+            self.assertEqual(other.returncode, 70)
+            self.assertIn("it is of c11, and this is sc; say its --memory\n", other.stderr)
+            files = ringside("explore", "--checkpoint", kept)
+            self.assertEqual(files.returncode, 2)
+            self.assertIn("these programs are in several files", files.stderr)
+
     def test_a_token_repeats_the_failure(self):
         failure = failure_of("a1_release_edge")[1]["failure"]
         self.assertEqual(failure["replay"], "ringside replay '" + failure["token"] + "'")

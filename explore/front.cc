@@ -4,23 +4,40 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <sstream>
 
+#include "explore/checkpoint.h"
+#include "explore/exhaustive.h"
 #include "explore/minimise.h"
 #include "explore/places.h"
 #include "explore/report.h"
 #include "explore/walks.h"
+#include "ring/io.h"
+#include "ring/signals.h"
+#include "ring/text.h"
 
 namespace ringside::explore {
 namespace {
 
 void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
-int refuse(const std::string& program, const ring::Error& error) {
+int refuse(const std::string& program, const ring::Error& error, int status = front_usage) {
   say(fmt::format("{}: {}\n", program, ring::to_string(error)));
-  return front_usage;
+  return status;
+}
+
+ring::Result<std::string> text_of_file(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  if (!file) return ring::errno_error("read " + path, errno, "name a file that --checkpoint wrote");
+  return text.str();
 }
 
 double seconds_now() {
@@ -38,20 +55,21 @@ class Front {
   }
 
   int explore() {
-    std::vector<std::string> names = options_.names;
-    if (names.empty()) {
-      for (const auto& [name, program] : hooks_.programs) names.push_back(name);
-    }
-    for (const std::string& name : names) {
-      if (!hooks_.programs.contains(name)) return refuse(program_, unknown(name));
-    }
-    if (names.empty()) {
-      return refuse(program_, {"explore", "no program is registered", "see explore/explored.h"});
-    }
+    if (const auto begun = options_.resume.empty() ? begin() : resume(); !begun) return refuse(program_, begun.error());
+    if (const auto kept = keep(); !kept) return refuse(program_, kept.error());
+    // Walks end as the process does.
+    std::optional<ring::SignalGuard> signals;
+    if (options_.way == FrontSearch::dpor) signals.emplace();
     std::vector<ProgramReport> reports;
-    for (const std::string& name : names) {
-      if (!options_.quiet && names.size() > 1) say(fmt::format("exploring {}\n", name));
-      reports.push_back(explore_one(name));
+    for (Checkpoint::Part& part : kept_.programs) {
+      if (signals && ring::interrupted_by() != 0) break;
+      if (!options_.quiet && kept_.programs.size() > 1) say(fmt::format("exploring {}\n", part.name));
+      reports.push_back(part.ended ? *part.ended : explore_one(part));
+      if (const auto kept = keep(); !kept) return refuse(program_, kept.error(), front_fault);
+    }
+    if (!options_.quiet && reports.size() < kept_.programs.size()) {
+      say(fmt::format("{}: ended by a signal; {} not begun\n", program_,
+                      ring::counted(kept_.programs.size() - reports.size(), "program")));
     }
     return conclude(reports);
   }
@@ -85,40 +103,117 @@ class Front {
   }
 
  private:
-  SearchResult searched(const Program& program) const {
+  ring::Result<void> begin() {
+    std::vector<std::string> names = options_.names;
+    if (names.empty()) {
+      for (const auto& [name, program] : hooks_.programs) names.push_back(name);
+    }
+    for (const std::string& name : names) {
+      if (!hooks_.programs.contains(name)) return tl::unexpected(unknown(name));
+      kept_.programs.push_back({.name = name});
+    }
+    if (names.empty()) return ring::error("explore", "no program is registered", "see explore/explored.h");
+    kept_.terms = terms();
+    return {};
+  }
+
+  /// With the programs of the file, which are those of the command if it names any.
+  ring::Result<void> resume() {
+    const auto text = text_of_file(options_.resume);
+    if (!text) return tl::unexpected(text.error());
+    auto kept = checkpoint_from(*text);
+    if (!kept) return tl::unexpected(kept.error());
+    if (const auto same = check_terms(options_.resume, kept->terms, terms()); !same) return same;
+    std::vector<std::string> names;
+    for (const Checkpoint::Part& part : kept->programs) {
+      if (!hooks_.programs.contains(part.name)) return tl::unexpected(unknown(part.name));
+      names.push_back(part.name);
+    }
+    if (!options_.names.empty() && options_.names != names) {
+      return ring::error("go on with " + options_.resume,
+                         fmt::format("it is of {}, and not of {}", ring::joined(names), ring::joined(options_.names)),
+                         "name the same programs, or none");
+    }
+    kept_ = std::move(*kept);
+    return {};
+  }
+
+  Checkpoint::Terms terms() const {
+    return {.build = hooks_.build,
+            .memory = std::string{name_of(options_.search.model)},
+            .events = options_.search.most_events,
+            .shard = options_.search.shard,
+            .shards = options_.search.shards};
+  }
+
+  ring::Result<void> keep() const {
+    if (options_.checkpoint.empty()) return {};
+    return ring::replace_file(options_.checkpoint, to_text(kept_));
+  }
+
+  SearchResult searched_wholly(Checkpoint::Part& part) {
+    ExhaustiveSearch search{.name = part.name,
+                            .jobs = options_.jobs,
+                            .most_seconds = options_.seconds,
+                            .tells = !options_.quiet,
+                            .line = ring::ProgressLine::on_standard_error(),
+                            .seconds = seconds_now};
+    const double before = part.seconds;
+    const double begin = seconds_now();
+    if (!options_.checkpoint.empty()) {
+      search.keep = [this, &part, before, begin](const OpenSearch&) {
+        part.seconds = before + seconds_now() - begin;
+        if (const auto kept = keep(); !kept) refuse(program_, kept.error());
+      };
+    }
+    const Program& program = hooks_.programs.at(part.name);
+    SearchResult result =
+        hooks_.explore(program, options_.search, [&](const Program& prepared, const SearchOptions& options) {
+          return search_exhaustively(search, prepared, options, part.open);
+        });
+    part.seconds = before + seconds_now() - begin;
+    return result;
+  }
+
+  SearchResult searched(Checkpoint::Part& part) {
+    if (options_.way == FrontSearch::dpor) return searched_wholly(part);
     SearchOptions search = options_.search;
-    if (options_.way == FrontSearch::dpor) return hooks_.explore(program, search, explore::search);
     constexpr std::uint64_t drawn = 10'000;
     constexpr std::size_t pct_depth = 3;  // enough for what needs two preemptions
     const bool draws = options_.way != FrontSearch::bounded;
     if (draws && search.most_executions == UINT64_MAX) search.most_executions = drawn;
-    const auto chooser = options_.way == FrontSearch::random ? random_walk(options_.seed)
-                         : options_.way == FrontSearch::pct  ? pct_walk(options_.seed, pct_depth)
-                                                             : bounded_walk(options_.preemptions);
-    return hooks_.explore(program, search, [&chooser](const Program& prepared, const SearchOptions& options) {
-      return walk(prepared, *chooser, options);
-    });
+    const auto chooser = options_.way == FrontSearch::random    ? random_walk(options_.seed)
+                         : options_.way == FrontSearch::pct     ? pct_walk(options_.seed, pct_depth)
+                         : options_.way == FrontSearch::uniform ? uniform_walk(options_.seed)
+                                                                : bounded_walk(options_.preemptions);
+    const double begin = seconds_now();
+    SearchResult result = hooks_.explore(hooks_.programs.at(part.name), search,
+                                         [&chooser](const Program& prepared, const SearchOptions& options) {
+                                           return walk(prepared, *chooser, options);
+                                         });
+    part.seconds = seconds_now() - begin;
+    return result;
   }
 
   ring::Error unknown(const std::string& name) const {
     return {fmt::format("find \"{}\"", name), "no program is registered under that name", "--list names them"};
   }
 
-  ProgramReport explore_one(const std::string& name) {
-    const Program& program = hooks_.programs.at(name);
-    const double begin = seconds_now();
-    const SearchResult result = searched(program);
-    const double seconds = seconds_now() - begin;
+  ProgramReport explore_one(Checkpoint::Part& part) {
+    const Program& program = hooks_.programs.at(part.name);
+    const SearchResult result = searched(part);
     std::optional<Minimum> minimum;
     if (result.failure && !result.failure->steps.empty()) {
       minimum = minimise(hooks_.prepare(program), *result.failure, options_.search);
     }
-    ProgramReport report = report_of({name, program, options_.search.model, result, seconds}, minimum, places_);
+    ProgramReport report =
+        report_of({part.name, program, options_.search.model, result, part.seconds}, minimum, places_);
     if (minimum) add_replay(report, minimum->failure.schedule);
     if (options_.search.shards > 1) {
       report.bounds.push_back(fmt::format("part {} of {}", options_.search.shard + 1, options_.search.shards));
       if (report.verdict == Verdict::proved) report.verdict = Verdict::bounded;
     }
+    if (result.failure || part.open.tasks.empty()) part.ended = report;
     return report;
   }
 
@@ -153,11 +248,9 @@ class Front {
   /// A file appears whole or not at all.
   bool write(const std::string& text) const {
     const bool to_file = !options_.output.empty();
-    const std::string beside = options_.output + ".new";
-    std::FILE* const out = to_file ? std::fopen(beside.c_str(), "w") : stdout;
-    bool good = out != nullptr && std::fwrite(text.data(), 1, text.size(), out) == text.size();
-    if (out != nullptr) good = (to_file ? std::fclose(out) : std::fflush(out)) == 0 && good;
-    if (to_file && good) good = std::rename(beside.c_str(), options_.output.c_str()) == 0;
+    const bool good = to_file
+                          ? ring::replace_file(options_.output, text).has_value()
+                          : std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
     if (!good) say(fmt::format("{}: the report cannot be written\n", program_));
     return good;
   }
@@ -166,6 +259,7 @@ class Front {
   FrontOptions options_;
   const FrontHooks& hooks_;
   Places places_;
+  Checkpoint kept_;  ///< of all programs, whether it is written somewhere or not
 };
 
 }  // namespace

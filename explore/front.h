@@ -20,6 +20,7 @@ enum class FrontSearch : std::uint8_t {
   dpor,     ///< every execution
   random,   ///< drawn, as walks.h has it
   pct,      ///< drawn by priorities
+  uniform,  ///< drawn, each interleaving as likely as the others
   bounded,  ///< all that cost at most --preemptions, the cheapest first
 };
 
@@ -30,7 +31,11 @@ struct FrontOptions {
   SearchOptions search = {};
   FrontSearch way = FrontSearch::dpor;
   std::size_t preemptions = 0;  ///< of bounded
-  std::uint64_t seed = 1;       ///< of random and pct
+  std::uint64_t seed = 1;       ///< of what is drawn
+  std::size_t jobs = 1;         ///< searching processes, of dpor
+  double seconds = 0;           ///< dpor searches a program for so long; 0: without a bound
+  std::string checkpoint = {};  ///< a path: where what is open is kept; empty: nowhere
+  std::string resume = {};      ///< a path: such a file, with which it goes on; empty: it begins
   FrontFormat format = FrontFormat::table;
   std::string output = {};  ///< a path; empty: standard output
   std::string replay = {};  ///< a token; empty: explore

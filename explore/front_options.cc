@@ -19,12 +19,16 @@ tl::unexpected<ring::Error> wrong(const std::string& what, std::string reason, s
   return ring::error("read " + what, std::move(reason), std::move(remedy));
 }
 
+constexpr std::size_t most_jobs = 64;
+
 template <class Value>
 using Words = std::map<std::string, Value>;
 
 const Words<MemoryModel> models{{"sc", MemoryModel::sc}, {"tso", MemoryModel::tso}, {"c11", MemoryModel::c11}};
-const Words<FrontSearch> searches{
-    {"dpor", FrontSearch::dpor}, {"random", FrontSearch::random}, {"pct", FrontSearch::pct}};
+const Words<FrontSearch> searches{{"dpor", FrontSearch::dpor},
+                                  {"random", FrontSearch::random},
+                                  {"pct", FrontSearch::pct},
+                                  {"uniform", FrontSearch::uniform}};
 const Words<FrontFormat> formats{
     {"table", FrontFormat::table}, {"json", FrontFormat::json}, {"html", FrontFormat::html}};
 
@@ -58,6 +62,23 @@ CLI::Option* add_count(CLI::App& app, const std::string& name, Count& target, co
   return app.add_option_function<std::string>(name, take, description)->type_name("N");
 }
 
+/// `90`, `90s`, `10m` or `2h`.
+void add_time(CLI::App& app, const std::string& name, double& seconds, const std::string& description) {
+  const auto take = [name, &seconds](const std::string& said) {
+    constexpr double most_seconds = 1e9;
+    double count = 0;
+    const char* const end = said.data() + said.size();
+    const auto [stop, fault] = std::from_chars(said.data(), end, count);
+    const std::string unit(fault == std::errc{} ? stop : end, end);
+    const double factor = unit == "h" ? 3600 : unit == "m" ? 60 : unit == "s" || unit.empty() ? 1 : 0;
+    if (fault != std::errc{} || factor == 0 || !(count * factor > 0 && count * factor < most_seconds)) {
+      throw CLI::ValidationError(name, fmt::format("\"{}\" is no time; write 90s, 10m or 2h", said));
+    }
+    seconds = count * factor;
+  };
+  app.add_option_function<std::string>(name, take, description)->type_name("TIME");
+}
+
 /// `2/4`: the second of four parts.
 void take_shard(const std::string& text, SearchOptions& search) {
   std::size_t part = 0;
@@ -81,8 +102,8 @@ std::unique_ptr<CLI::App> make_app(FrontOptions& options, const std::string& pro
   app->footer("Exit status: 0 nothing fails; 1 something fails; 2 wrong usage; 70 a fault of the explorer.");
   app->add_option("name", options.names, "programs; default: all")->type_name("NAME");
   add_word(*app, "--memory", options.search.model, models, "memory model: sc, tso or c11; default: c11");
-  auto* const way =
-      add_word(*app, "--search", options.way, searches, "dpor (every execution), random or pct (drawn); default: dpor");
+  auto* const way = add_word(*app, "--search", options.way, searches,
+                             "dpor (every execution), random, pct or uniform (drawn); default: dpor");
   auto* const preemptions =
       add_count(*app, "--preemptions", options.preemptions,
                 "all that take so many preemptions and stale accesses at most, the simplest first", std::size_t{0});
@@ -90,6 +111,10 @@ std::unique_ptr<CLI::App> make_app(FrontOptions& options, const std::string& pro
   add_count(*app, "--seed", options.seed, "of what is drawn; default: 1", std::uint64_t{0});
   const auto part = [&options](const std::string& text) { take_shard(text, options.search); };
   app->add_option_function<std::string>("--shard", part, "only the I-th of N parts")->type_name("I/N");
+  add_count(*app, "--jobs", options.jobs, "searching processes; default: 1");
+  add_time(*app, "--time", options.seconds, "no longer than that for each program, such as 90s or 10m");
+  app->add_option("--checkpoint", options.checkpoint, "keep there what is still to be searched")->type_name("FILE");
+  app->add_option("--resume", options.resume, "go on with what such a file has kept")->type_name("FILE");
   add_count(*app, "--executions", options.search.most_executions,
             "no more than so many; the verdict is then bounded; default of drawn ones: 10000");
   add_count(*app, "--events", options.search.most_events,
@@ -100,6 +125,16 @@ std::unique_ptr<CLI::App> make_app(FrontOptions& options, const std::string& pro
   app->add_option("--replay", options.replay, "one failing execution again")->type_name("TOKEN");
   app->add_flag("--quiet", options.quiet, "no remarks on standard error");
   return app;
+}
+
+/// An option that another search than the exhaustive one does not know; empty: none.
+std::string only_of_dpor(const FrontOptions& options) {
+  if (options.way == FrontSearch::dpor) return "";
+  if (options.search.shards > 1) return "--shard";
+  if (options.jobs > 1) return "--jobs";
+  if (options.seconds != 0) return "--time";
+  if (!options.checkpoint.empty()) return "--checkpoint";
+  return options.resume.empty() ? "" : "--resume";
 }
 
 /// What CLI11 says of it, in one line: `--seed: ...`.
@@ -129,8 +164,11 @@ ring::Result<FrontOptions> front_options(std::vector<std::string> arguments) {
     return told(failure);
   }
   if (app->count("--preemptions") > 0) options.way = FrontSearch::bounded;
-  if (options.search.shards > 1 && options.way != FrontSearch::dpor) {
-    return wrong("--shard", "only the exhaustive search has parts", "leave --search and --preemptions out");
+  if (const auto wrong_way = only_of_dpor(options); !wrong_way.empty()) {
+    return wrong(wrong_way, "only the exhaustive search has it", "leave --search and --preemptions out");
+  }
+  if (options.jobs > most_jobs) {
+    return wrong("--jobs", fmt::format("{} are too many", options.jobs), fmt::format("{} or fewer", most_jobs));
   }
   if (!options.replay.empty() && !options.names.empty()) {
     return wrong(options.names.front(), "a token names its program itself", "write --replay TOKEN alone");

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "explore/report.h"
+#include "ring/sanitizers.h"
 
 namespace ringside::explore {
 namespace {
@@ -74,8 +75,76 @@ TEST_F(FrontTest, APartOfTheSearchProvesNothingAlone) {
   EXPECT_EQ(reports()[0].bounds, (std::vector<std::string>{"part 1 of 2"}));
 }
 
+/// Some tens of executions.
+Program many() {
+  return {.begin = [] { flag.set(0); },
+          .threads = {[] { flag.fetch_add(1); }, [] { flag.fetch_add(1); },
+                      [] {
+                        flag.load();
+                        flag.load();
+                      }},
+          .end = {}};
+}
+
+TEST_F(FrontTest, GoesOnWithWhatACheckpointKeptUntilAllIsSeen) {
+  programs_ = {{"many", many()}, {"more", many()}};
+  const std::string kept = path_ + ".kept";
+  ASSERT_EQ(run({}), front_clean);
+  const auto whole = reports();
+  ASSERT_GT(whole.at(0).complete, 10u);
+  ASSERT_EQ(run({"--executions", "4", "--checkpoint", kept}), front_clean);
+  EXPECT_EQ(reports().at(0).verdict, Verdict::bounded);
+  EXPECT_EQ(reports().at(1).complete, 4u);
+  int commands = 1;
+  while (reports().at(1).verdict != Verdict::proved && commands < 20) {
+    ASSERT_EQ(run({"--resume", kept, "--checkpoint", kept, "--executions", "4"}), front_clean);
+    ++commands;
+  }
+  EXPECT_EQ(commands, static_cast<int>(whole[0].complete + 3) / 4);
+  for (const std::size_t program : {0u, 1u}) {
+    EXPECT_EQ(reports().at(program).complete, whole[program].complete);
+    EXPECT_EQ(reports().at(program).verdict, Verdict::proved);
+  }
+  std::remove(kept.c_str());
+}
+
+TEST_F(FrontTest, ACheckpointRemembersWhatFailed) {
+  const std::string kept = path_ + ".kept";
+  ASSERT_EQ(run({"--checkpoint", kept}), front_failed);
+  const auto found = reports();
+  EXPECT_EQ(run({"--resume", kept}), front_failed);
+  EXPECT_EQ(reports(), found);
+  std::remove(kept.c_str());
+}
+
+TEST_F(FrontTest, RefusesACheckpointOfAnotherProgramBuildModelOrShard) {
+  const std::string kept = path_ + ".kept";
+  ASSERT_EQ(run({"awake", "--checkpoint", kept}), front_clean);
+  EXPECT_EQ(run({"--resume", kept}), front_clean);
+  EXPECT_EQ(run({"awake", "--resume", kept}), front_clean);
+  EXPECT_EQ(run({"asleep", "--resume", kept}), front_usage);
+  EXPECT_EQ(run({"--resume", kept}, "99999999"), front_usage);
+  EXPECT_EQ(run({"--resume", kept, "--memory", "sc"}), front_usage);
+  EXPECT_EQ(run({"--resume", kept, "--shard", "1/2"}), front_usage);
+  std::ofstream(kept) << "{}";
+  EXPECT_EQ(run({"--resume", kept}), front_usage);
+  std::remove(kept.c_str());
+  EXPECT_EQ(run({"--resume", kept}), front_usage);
+  EXPECT_EQ(run({"--checkpoint", "/nowhere/kept"}), front_usage);
+}
+
+TEST_F(FrontTest, SearchesBySeveralProcesses) {
+  if (RINGSIDE_ADDRESS_SANITIZER != 0) GTEST_SKIP() << "AddressSanitizer has mapped too much for the kernel to fork";
+  programs_ = {{"many", many()}};
+  ASSERT_EQ(run({}), front_clean);
+  const auto whole = reports();
+  ASSERT_EQ(run({"--jobs", "2"}), front_clean);
+  EXPECT_EQ(reports().at(0).complete, whole.at(0).complete);
+  EXPECT_EQ(reports().at(0).verdict, Verdict::proved);
+}
+
 TEST_F(FrontTest, WalksFindTheFailureAndProveNothing) {
-  for (const char* const way : {"random", "pct"}) {
+  for (const char* const way : {"random", "pct", "uniform"}) {
     EXPECT_EQ(run({"asleep", "--search", way}), front_failed);
     EXPECT_EQ(run({"awake", "--search", way, "--executions", "5"}), front_clean);
     EXPECT_EQ(reports().at(0).verdict, Verdict::bounded) << way;
@@ -122,10 +191,20 @@ TEST_F(FrontTest, SaysWhatIsWrongWithItsArguments) {
                                                 {"--search", "luck"},
                                                 {"--shard", "3/2"},
                                                 {"--shard", "1/2", "--search", "pct"},
+                                                {"--jobs", "2", "--search", "random"},
+                                                {"--jobs", "65"},
+                                                {"--time", "5 days"},
+                                                {"--time", "0"},
+                                                {"--time", "9", "--preemptions", "2"},
+                                                {"--checkpoint", "f", "--search", "uniform"},
+                                                {"--resume", "f", "--search", "uniform"},
                                                 {"--fast"},
                                                 {"--replay", "t", "name"}}) {
     EXPECT_FALSE(front_options(wrong)) << wrong.front();
   }
+  EXPECT_EQ(front_options({"--time", "90s"})->seconds, 90);
+  EXPECT_EQ(front_options({"--time", "1.5m"})->seconds, 90);
+  EXPECT_EQ(front_options({"--time=2h"})->seconds, 7200);
   EXPECT_EQ(front_options({"--memory", "tso", "a", "b"})->names, (std::vector<std::string>{"a", "b"}));
 }
 

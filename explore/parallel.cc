@@ -28,6 +28,7 @@ class Team {
  public:
   Team(const Program& program, const SearchOptions& options, std::size_t jobs, OpenSearch& open)
       : program_(program), options_(options), jobs_(jobs), open_(open), left_(options.most_executions) {
+    if (options_.notes) options_.notes(open_.notes);
     hire();
   }
 
@@ -47,6 +48,7 @@ class Team {
   }
 
   SearchResult result() {
+    if (options_.notes) open_.notes = options_.notes(0);
     open_.so_far.complete += seen_.complete;
     open_.so_far.blocked += seen_.blocked;
     open_.so_far.share += seen_.share;

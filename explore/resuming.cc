@@ -22,6 +22,7 @@ SearchResult Engine::search_from(OpenSearch& open, bool keep) {
   result_ = {};
   share_ = 0;
   stopped_.reset();
+  if (options_.notes) options_.notes(open.notes);
   learn_widths(open.widths);
   bool more = !result_.failure && begin_next(open);
   while (more) {
@@ -51,6 +52,7 @@ SearchResult Engine::search_from(OpenSearch& open, bool keep) {
   }
   current = outer;
   if (result_.failure && result_.failure->kind != FailureKind::nondeterministic) tell();
+  if (options_.notes) open.notes = options_.notes(0);
   open.so_far.complete += result_.complete;
   open.so_far.blocked += result_.blocked;
   open.so_far.share += share_;

@@ -265,6 +265,10 @@ std::string_view name_of(Bound bound) {
       return "cost";
     case Bound::chance:
       return "chance";
+    case Bound::time:
+      return "time";
+    case Bound::signal:
+      return "a signal";
   }
   return "?";
 }

@@ -32,6 +32,8 @@ enum class Bound : std::uint8_t {
   executions,  ///< most_executions
   cost,        ///< of walk(bounded_walk()): something costs more
   chance,      ///< a walk draws its executions, and never knows that it has them all
+  time,        ///< of the command line
+  signal,      ///< that asked it to end
 };
 
 std::string_view name_of(Bound bound);

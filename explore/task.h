@@ -60,6 +60,7 @@ struct OpenSearch {
   /// How it was found out which words are accessed in several widths: each leads to an access in another one.
   std::vector<Task> widths = {};
   Tally so_far = {};
+  std::uint32_t notes = 0;  ///< SearchOptions::notes of what was searched before
 
   friend bool operator==(const OpenSearch&, const OpenSearch&) = default;
 };

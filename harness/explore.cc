@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +15,7 @@
 #include <filesystem>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
 #include "harness/nearest.h"
 #include "harness/report_formats.h"
@@ -31,6 +34,23 @@ struct Output {
   std::string text;
 };
 
+/// What the child writes, until it ends. What asks us to end is handed on to it: it tells what it has by then.
+std::string text_of(int descriptor, pid_t child) {
+  constexpr int patience_ms = 200;  // a signal may come right before the wait
+  std::string text;
+  bool told = false;
+  while (true) {
+    if (ring::interrupted_by() != 0 && !std::exchange(told, true)) kill(child, ring::interrupted_by());
+    pollfd ready{.fd = descriptor, .events = POLLIN, .revents = 0};
+    if (poll(&ready, 1, patience_ms) <= 0) continue;
+    std::array<char, 65536> part;
+    const ssize_t count = read(descriptor, part.data(), part.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return text;
+    text.append(part.data(), static_cast<std::size_t>(count));
+  }
+}
+
 /// Runs the file to its end; what it writes to standard error goes to ours.
 ring::Result<Output> output_of(const std::string& path, std::vector<std::string> arguments) {
   std::array<int, 2> ends{};
@@ -47,7 +67,7 @@ ring::Result<Output> output_of(const std::string& path, std::vector<std::string>
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   Output output;
-  if (fault == 0) output.text = ring::read_all(ends[0]);
+  if (fault == 0) output.text = text_of(ends[0], child);
   close(ends[0]);
   if (fault != 0) return ring::errno_error(fmt::format("run {}", path), fault, "name an explored program's file");
   while (waitpid(child, &output.status, 0) < 0 && errno == EINTR) {
@@ -126,7 +146,11 @@ ring::Result<std::vector<ExploreTask>> plan_explore(const std::vector<std::strin
       return ring::error(fmt::format("find program \"{}\"", one_line(word)), "no shipped program has that name",
                          known.empty() ? "name a file by its path" : suggestion(word, known));
     }
-    tasks.push_back({file->path, {word}, true});
+    if (!tasks.empty() && tasks.back().shipped && tasks.back().path == file->path) {
+      tasks.back().programs.push_back(word);
+    } else {
+      tasks.push_back({file->path, {word}, true});
+    }
   }
   if (tasks.empty()) {
     return ring::error("find the shipped programs", fmt::format("there is none in {}", explored_folder()),
@@ -142,12 +166,13 @@ Result run_explore(const std::vector<ExploreTask>& tasks, const std::vector<std:
     arguments.insert(arguments.end(), options.begin(), options.end());
     arguments.insert(arguments.end(), {"--format", "json"});
     Result reports = reports_of(task.path, arguments);
-    if (ring::interrupted_by() != 0) return all;
+    if (!reports && ring::interrupted_by() != 0) return all;
     if (!reports) return reports;
     for (explore::ProgramReport& report : *reports) {
       add_replay(report, task);
       all.push_back(std::move(report));
     }
+    if (ring::interrupted_by() != 0) return all;
   }
   return all;
 }

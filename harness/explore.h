@@ -37,7 +37,8 @@ ring::Result<std::vector<ExploreTask>> plan_explore(const std::vector<std::strin
                                                     const std::vector<ExploredFile>& shipped);
 
 /// One child after the other with these options (explore/front.h) besides; their reports, each with the `ringside
-/// replay` line that repeats its failure. After a signal (interrupted_by) the rest is left out.
+/// replay` line that repeats its failure. A signal (interrupted_by) is handed on to the child under way, which reports
+/// what it has seen; the rest is left out.
 ring::Result<std::vector<explore::ProgramReport>> run_explore(const std::vector<ExploreTask>& tasks,
                                                               const std::vector<std::string>& options);
 

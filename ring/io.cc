@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring/io.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
 
 namespace ringside::ring {
 
@@ -17,6 +19,19 @@ int write_all(int descriptor, std::string_view text) {
     text.remove_prefix(static_cast<std::size_t>(written));
   }
   return 0;
+}
+
+Result<void> replace_file(const std::string& path, std::string_view text) {
+  const std::string beside = path + ".new";
+  const std::string attempt = "write " + path;
+  const int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) return errno_error(attempt, errno);
+  int fault = write_all(file, text);
+  if (::close(file) != 0 && fault == 0) fault = errno;
+  if (fault == 0 && ::rename(beside.c_str(), path.c_str()) != 0) fault = errno;
+  if (fault == 0) return {};
+  ::unlink(beside.c_str());
+  return errno_error(attempt, fault);
 }
 
 std::string read_all(int descriptor) {
