@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """libbpf's readers as Debian's source package has them, under the explorer: the verdict of each program, and how many
-executions it has when every one was seen; and each mutant of ringbuf.c convicted.
+executions it has when every one was seen; and each mutant of them convicted.
 
 usage: libbpf_test.py --build DIR --c-compiler CC --cxx-compiler CXX [--launcher CCACHE] [--build-type TYPE]
 
@@ -18,7 +18,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIPPED = 77
 
-# One line each of src/ringbuf.c, which must stand there exactly once, and what it becomes.
+RINGBUF, RING_BUFFER = "src/ringbuf.c", "include/linux/ring_buffer.h"
+# A piece of a file, which must stand there exactly once, and what it becomes.
 MUTANTS = {
     "len_plain": ("len = smp_load_acquire(len_ptr);", "len = *len_ptr;"),
     "len_relaxed": ("len = smp_load_acquire(len_ptr);", "len = READ_ONCE(*len_ptr);"),
@@ -29,6 +30,10 @@ MUTANTS = {
     "consumer_pos_early": ("err = r->sample_cb(",
                            "smp_store_release(r->consumer_pos, cons_pos); "
                            "err = r->sample_cb("),
+}
+PERF_MUTANTS = {
+    "data_head_relaxed": ("smp_load_acquire(&base->data_head)", "READ_ONCE(base->data_head)"),
+    "data_tail_relaxed": ("smp_store_release(&base->data_tail, tail)", "WRITE_ONCE(base->data_tail, tail)"),
 }
 
 # Without a number: how many rounds of a loop that spins are seen hangs on what the compiler leaves in registers.
@@ -50,7 +55,7 @@ PROGRAMS = {
         # What was written anew is read, and known to be.
         "kept_full": "failed",
         "poll_1x1": 1,
-        "poll_1x2": PROVED,
+        "poll_1x2": 41,
         "poll_unwoken": "missed_wakeup",
         "spin_1x2": PROVED,
         "spin_1x3": PROVED,
@@ -74,6 +79,10 @@ CONVICTED = {
     "consumer_pos_relaxed": {"consume_1x2": "use_after_release"},
     "consumer_pos_early": {"consume_1x2": "use_after_release"},
 }
+PERF_CONVICTED = {
+    "data_head_relaxed": {"perf_consume_2_wrap": "data_race"},
+    "data_tail_relaxed": {"perf_consume_2_wrap": "use_after_release"},
+}
 CONVICTED_ON_X86 = {
     "len_plain": {"consume_1x2": "data_race"},
     "len_relaxed": {"consume_1x2": 20, "consume_full": 12},
@@ -87,15 +96,15 @@ class Mismatch(Exception):
     """The sources are not what the mutants were made for."""
 
 
-def mutated(text, name):
-    old, new = MUTANTS[name]
+def mutated(text, old, new):
     if text.count(old) != 1:
-        raise Mismatch(f"mutant {name}: '{old}' stands {text.count(old)} times in ringbuf.c")
+        raise Mismatch(f"'{old}' stands {text.count(old)} times where a mutant wants it once")
     return text.replace(old, new)
 
 
 def write_if_other(path, text):
     """A file that is as it should be keeps its time, so that nothing is built again."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists() or path.read_text() != text:
         path.write_text(text)
 
@@ -123,10 +132,11 @@ def build(options, source):
     """The folder of the explored programs."""
     folder = options.build / "explore/libbpf"
     mutants, prefix, tree = folder / "mutants", folder / "installed", folder / "build"
-    mutants.mkdir(parents=True, exist_ok=True)
-    text = (source / "src/ringbuf.c").read_text()
-    for name in MUTANTS:
-        write_if_other(mutants / f"{name}.c", mutated(text, name))
+    for name, change in MUTANTS.items():
+        write_if_other(mutants / f"{name}.c", mutated((source / RINGBUF).read_text(), *change))
+    for name, change in PERF_MUTANTS.items():
+        text = mutated((source / RING_BUFFER).read_text(), *change)
+        write_if_other(mutants / "perf_buffer" / name / "linux/ring_buffer.h", text)
     run("cmake", "--install", options.build, "--prefix", prefix, "--component", "development")
     launchers = [f"-DCMAKE_{language}_COMPILER_LAUNCHER={options.launcher}" for language in ("C", "CXX")]
     run("cmake", "-S", ROOT / "explore/libbpf", "-B", tree, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}",
@@ -178,6 +188,9 @@ class Readers(unittest.TestCase):
         for name in MUTANTS:
             self.assert_found(name, CONVICTED[name])
 
+        for name, expected in PERF_CONVICTED.items():
+            self.assert_found(f"perf_buffer.{name}", expected)
+
     def test_volatile_accesses_are_those_of_x86(self):
         for name in MUTANTS:
             self.assert_found(f"{name}.volatile", CONVICTED_ON_X86[name])
@@ -191,9 +204,9 @@ class Readers(unittest.TestCase):
         self.assertTrue(any("/mutants/len_relaxed.c:" in step["source"] for step in failure["steps"]))
 
     def test_a_mutant_that_does_not_fit_is_an_error(self):
-        for text in ("", 2 * MUTANTS["len_plain"][0]):
+        for text in ("", "one one"):
             with self.assertRaises(Mismatch):
-                mutated(text, "len_plain")
+                mutated(text, "one", "two")
 
 
 def main():
