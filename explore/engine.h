@@ -106,10 +106,10 @@ struct Place {
   bool part = false;  ///< of a word of several widths
 };
 
-/// From the first execution down to one that leaves nothing open.
-struct Way {
-  double executions = 0;   ///< of the whole, if all ways were like this one
-  std::uint64_t seen = 0;  ///< on this way
+/// From the first execution down to those that leave nothing open.
+struct Descent {
+  double executions = 0;   ///< of the whole, if all were like those that were run
+  std::uint64_t seen = 0;  ///< that were run
   bool failed = false;
 };
 
@@ -140,8 +140,8 @@ class Engine {
   std::vector<Task> give(std::size_t most);
   /// How many alternatives are open now; some of them may turn out to lead nowhere.
   std::size_t open_count() const;
-  /// One way down, as estimate.h has it.
-  Way go_down(std::uint64_t random);
+  /// As estimate.h has it.
+  Descent descend(std::uint64_t seed);
   /// The one execution of the schedule.
   SearchResult run(const Schedule& schedule);
   /// Executions as the chooser decides them.
@@ -230,6 +230,7 @@ class Engine {
   void expect_the_task();
   void settle();
   Task task_here();
+  std::vector<Task> tasks_of(const Branch& branch, const Alternative& alternative);
   void share_out();
   bool over();
   Waiting who_waits();

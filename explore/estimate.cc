@@ -3,67 +3,89 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <random>
 #include <utility>
+#include <vector>
 
 #include "explore/engine.h"
 
 namespace ringside::explore {
 
-Way Engine::go_down(std::uint64_t random) {
+namespace {
+
+/// What is run for all that is open of one kind: the graphs of one alternative.
+struct Sample {
+  double weight = 0;  ///< so many are of this kind
+  std::vector<Task> tasks = {};
+};
+
+}  // namespace
+
+Descent Engine::descend(std::uint64_t seed) {
   Engine* const outer = std::exchange(current, this);
-  std::mt19937_64 draw(random);
+  std::mt19937_64 random(seed);
   telling_ = true;
   result_ = {};
-  begin(Task{});
-  Way way;
-  double times = 1;  // so many ways are like this one so far
-  bool more = true;
-  while (more) {
-    execute();
-    if (std::exchange(anew_, false)) {
-      way = {};
-      times = 1;
-      begin(Task{});
-      continue;
+  // By how many alternatives lead there, and by events: who is open is so always behind who left it.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Sample> samples;
+  const auto restart = [&] { samples = {{{0, 0}, {.weight = 1, .tasks = {Task{}}}}}; };
+  restart();
+  Descent descent;
+  while (!samples.empty() && !descent.failed) {
+    const Sample sample = std::move(samples.begin()->second);
+    samples.erase(samples.begin());
+    for (const Task& task : sample.tasks) {
+      begin(task);
+      execute();
+      if (std::exchange(anew_, false)) {
+        descent = {};
+        result_ = {};
+        restart();
+        break;
+      }
+      if (following_) expect_the_task();
+      const std::uint64_t before = result_.complete + result_.blocked;
+      count();
+      if (result_.complete + result_.blocked != before) descent.executions += sample.weight;
+      ++descent.seen;
+      descent.failed = result_.failure.has_value();
+      std::map<std::pair<std::uint32_t, std::uint32_t>, Alternative> taken;
+      for (const Alternative& alternative : alternatives()) {
+        const std::pair kind{alternative.level, alternative.stamp};
+        double& weight = samples[kind].weight;
+        weight += sample.weight;
+        if (std::uniform_real_distribution<>(0, weight)(random) < sample.weight) taken[kind] = alternative;
+      }
+      unweighted_ = 0;
+      for (const auto& [kind, alternative] : taken) samples[kind].tasks = tasks_of(*branches_[0], alternative);
     }
-    const std::uint64_t before = result_.complete + result_.blocked;
-    count();
-    if (result_.complete + result_.blocked != before) way.executions += times;
-    ++way.seen;
-    way.failed = result_.failure.has_value();
-    std::vector<Alternative>& open = alternatives();
-    if (open.empty() || way.failed) break;
-    unweighted_ = 0;
-    times *= static_cast<double>(open.size());
-    open = {open[draw() % open.size()]};
-    more = next_graph();
   }
   telling_ = false;
   current = outer;
-  return way;
+  return descent;
 }
 
-Estimate estimate(const Program& program, const SearchOptions& options, std::uint64_t seed, std::uint64_t most_ways,
-                  const std::function<bool()>& enough) {
+Estimate estimate(const Program& program, const SearchOptions& options, std::uint64_t seed, std::uint64_t most_descents,
+                  const std::function<bool(const Estimate&)>& enough) {
   Engine engine(program, options);
   std::mt19937_64 random(seed);
   Estimate estimate;
   double squares = 0;
   std::uint64_t longest = 0;
-  while (estimate.ways < most_ways && !(enough && estimate.ways > 0 && enough())) {
-    const Way way = engine.go_down(random());
-    if (way.failed) return {};
-    ++estimate.ways;
-    estimate.seen += way.seen;
-    longest = std::max(longest, way.seen);
-    // Average and squares of differences from it, way by way (Welford).
-    const double difference = way.executions - estimate.executions;
-    estimate.executions += difference / static_cast<double>(estimate.ways);
-    squares += difference * (way.executions - estimate.executions);
+  while (estimate.descents < most_descents && !(enough && estimate.descents > 0 && enough(estimate))) {
+    const Descent descent = engine.descend(random());
+    if (descent.failed) return {};
+    ++estimate.descents;
+    estimate.seen += descent.seen;
+    longest = std::max(longest, descent.seen);
+    // Average and squares of differences from it, one by one (Welford).
+    const double difference = descent.executions - estimate.executions;
+    estimate.executions += difference / static_cast<double>(estimate.descents);
+    squares += difference * (descent.executions - estimate.executions);
   }
-  const auto ways = static_cast<double>(estimate.ways);
-  const double error = estimate.ways > 1 ? std::sqrt(squares / (ways - 1) / ways) : estimate.executions;
+  const auto descents = static_cast<double>(estimate.descents);
+  const double error = estimate.descents > 1 ? std::sqrt(squares / (descents - 1) / descents) : estimate.executions;
   estimate.low = std::max(estimate.executions - 2 * error, static_cast<double>(longest));
   estimate.high = std::max(estimate.executions + 2 * error, estimate.low);
   return estimate;

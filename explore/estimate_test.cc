@@ -20,7 +20,7 @@ TEST(Estimates, AreOnAverageWhatTheSearchCounts) {
     const SearchResult result = search(memory.program());
     const auto all = static_cast<double>(result.complete + result.blocked);
     const Estimate guessed = estimate(memory.program(), {}, 1, 2000);
-    EXPECT_EQ(guessed.ways, 2000u);
+    EXPECT_EQ(guessed.descents, 2000u);
     // Two standard errors are exceeded by one in twenty, four by none here.
     const double error = (guessed.high - guessed.executions) / 2;
     EXPECT_NEAR(guessed.executions, all, 4 * error + 1e-6) << i << ": " << tiny;
@@ -43,12 +43,12 @@ TEST(Estimates, ObserveNothingAndEndWhenThatIsEnough) {
   const Program program{.begin = [] { one.set(0); }, .threads = {[] { one.store(1); }, [] { one.load(); }}, .end = {}};
   SearchOptions options;
   options.observe = [](const Graph&) { ADD_FAILURE(); };
-  EXPECT_EQ(estimate(program, options, 1, 1000, [] { return true; }).ways, 1u);
+  EXPECT_EQ(estimate(program, options, 1, 1000, [](const Estimate&) { return true; }).descents, 1u);
 }
 
 TEST(Estimates, OfAProgramThatFailsAreLeftToTheSearch) {
   const Program program{.begin = [] { one.set(0); }, .threads = {[] { fail("at once"); }}, .end = {}};
-  EXPECT_EQ(estimate(program, {}, 1, 10).ways, 0u);
+  EXPECT_EQ(estimate(program, {}, 1, 10).descents, 0u);
 }
 
 }  // namespace

@@ -17,8 +17,9 @@ namespace {
 
 constexpr double keep_seconds = 10;
 constexpr double silent_seconds = 0.5;    ///< what ends sooner shows no progress
-constexpr double estimate_seconds = 0.2;  ///< at most; the ways that it takes in that time say enough
-constexpr std::uint64_t most_ways = 2000;
+constexpr double estimate_seconds = 0.2;  ///< at most; as many descents as that takes say enough
+constexpr double few = 1000;              ///< executions: of so few no estimate is told
+constexpr std::uint64_t most_descents = 2000;
 
 std::uint64_t executions_of(const Tally& tally) { return tally.complete + tally.blocked; }
 
@@ -73,9 +74,12 @@ class Pieces {
     const double begin = search_.seconds();
     const double most =
         search_.most_seconds > 0 ? std::min(estimate_seconds, search_.most_seconds / 10) : estimate_seconds;
-    estimate_ =
-        estimate(program_, options_, 1, most_ways, [this, begin, most] { return search_.seconds() - begin > most; });
-    if (estimate_.ways > 0) search_.line.write(fmt::format("{}: {}\n", search_.name, to_text(estimate_)));
+    // No more trouble than the search itself would be.
+    const auto enough = [&](const Estimate& so_far) {
+      return static_cast<double>(so_far.seen) > so_far.executions || search_.seconds() - begin > most;
+    };
+    estimate_ = estimate(program_, options_, 1, most_descents, enough);
+    if (estimate_.executions >= few) search_.line.write(fmt::format("{}: {}\n", search_.name, to_text(estimate_)));
   }
 
   /// And whether it ended only so that what is open can be kept.
@@ -137,7 +141,7 @@ SearchResult search_exhaustively(const ExhaustiveSearch& search, const Program& 
 
 std::string to_text(const Estimate& estimate) {
   return fmt::format("about {} executions ({} to {}), an estimate by {}", rounded(estimate.executions),
-                     rounded(estimate.low), rounded(estimate.high), ring::counted(estimate.ways, "random descent"));
+                     rounded(estimate.low), rounded(estimate.high), ring::counted(estimate.descents, "random descent"));
 }
 
 std::string to_text(const Advance& advance) {

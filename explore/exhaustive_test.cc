@@ -91,7 +91,7 @@ TEST(AdvanceText, SaysWhatIsLeftByWhatWasSeenAndByTheEstimate) {
   Advance advance{.so_far = {.complete = 30'000, .blocked = 0, .share = whole_weight / 4},
                   .new_executions = 30'000,
                   .seconds = 10,
-                  .estimate = {.executions = 60'000, .ways = 100}};
+                  .estimate = {.executions = 60'000, .descents = 100}};
   // Three quarters are left: 30 s. Or 30,000 executions, 3,000 a second: 10 s.
   EXPECT_EQ(to_text(advance), "25.0 %, 30,000 executions, 3,000 a second, 10 s to 30 s left");
   advance.estimate.executions = 20'000;  // which it was not
@@ -103,7 +103,7 @@ TEST(AdvanceText, SaysWhatIsLeftByWhatWasSeenAndByTheEstimate) {
 }
 
 TEST(EstimateText, HasTwoDigitsThatCount) {
-  EXPECT_EQ(to_text(Estimate{.executions = 14'321, .low = 9'049, .high = 19'592, .ways = 100}),
+  EXPECT_EQ(to_text(Estimate{.executions = 14'321, .low = 9'049, .high = 19'592, .descents = 100}),
             "about 14,000 executions (9,000 to 20,000), an estimate by 100 random descents");
 }
 

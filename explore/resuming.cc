@@ -151,6 +151,18 @@ std::size_t Engine::open_count() const {
   return count;
 }
 
+/// The graphs that the alternative leads to, in a branch of their own: the branch's graph goes on from there on the way
+/// that is being searched.
+std::vector<Task> Engine::tasks_of(const Branch& branch, const Alternative& alternative) {
+  std::vector<Task> tasks;
+  const std::size_t depth = depth_;
+  Branch& own = push_branch();
+  own.graph = branch.graph;
+  own.alternatives.push_back(alternative);
+  while (next_graph(depth)) tasks.push_back(task_here());
+  return tasks;
+}
+
 std::vector<Task> Engine::give(std::size_t most) {
   std::vector<Task> given;
   const std::size_t depth = depth_;
@@ -158,11 +170,7 @@ std::vector<Task> Engine::give(std::size_t most) {
     Branch& branch = *branches_[at];
     std::size_t taken = 0;
     for (; taken < branch.alternatives.size() && given.size() < most; ++taken) {
-      // One of its own, since the branch's graph goes on from there on the way that is being searched.
-      Branch& own = push_branch();
-      own.graph = branch.graph;
-      own.alternatives.push_back(branch.alternatives[taken]);
-      while (next_graph(depth)) given.push_back(task_here());
+      for (Task& task : tasks_of(branch, branch.alternatives[taken])) given.push_back(std::move(task));
     }
     if (planted(Fault::tasks_stay_open)) continue;
     branch.alternatives.erase(branch.alternatives.begin(),

@@ -5,8 +5,10 @@
 
 #include <set>
 
+#include "explore/parallel.h"
 #include "explore/runtime/explored_test_support.h"
 #include "explore/runtime/test/events.h"
+#include "ring/sanitizers.h"
 
 namespace ringside::explore {
 namespace {
@@ -187,6 +189,31 @@ TEST(ExploredRefusals, ProgramsThatNeverEndAreTold) {
   set_longest_silence_ms(20);
   expect_failure(run_all({compute_without_access}), FailureKind::too_long, "thread 0 has computed for 20 ms");
   set_longest_silence_ms(10'000);
+}
+
+Observed by_two_processes(const Program& program) {
+  Observed seen;
+  seen.result = explore(program, {}, [](const Program& wrapped, const SearchOptions& options) {
+    return search_in_processes(wrapped, options, 2);
+  });
+  return seen;
+}
+
+TEST(ExploredByProcesses, IsWatchedAndNotedAsByOne) {
+  if (RINGSIDE_ADDRESS_SANITIZER != 0) GTEST_SKIP() << "AddressSanitizer has mapped too much for the kernel to fork";
+  set_longest_silence_ms(20);
+  Program silent;
+  silent.threads = {compute_without_access};
+  expect_failure(by_two_processes(silent), FailureKind::too_long, "thread 0 has computed for 20 ms");
+  set_longest_silence_ms(10'000);
+  Program events{.begin = begin_eventfd, .threads = {write_event, read_event}, .end = {}};
+  const SearchResult whole = explore(events);
+  const Observed shared = by_two_processes(events);
+  expect_clean(shared);
+  EXPECT_EQ(shared.result.complete, whole.complete);
+  Program nothing;
+  nothing.threads = {[] {}};
+  expect_failure(by_two_processes(nothing), FailureKind::not_instrumented, "no access");
 }
 
 int address_by_chance;
