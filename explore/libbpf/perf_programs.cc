@@ -60,11 +60,13 @@ void poll() {
 constexpr std::uint64_t page = 4096;
 constexpr auto consume_2 = [] { consume<2>(); };
 constexpr auto consume_4 = [] { consume<4>(); };
+constexpr auto consume_8 = [] { consume<8>(); };
 constexpr auto poll_2 = [] { poll<2>(); };
 
 // The second sample lies across the end of the data.
 const Registered consume_wrap{"perf_consume_2_wrap", program_of({.records = 2, .start = page - 24}, consume_2)};
 const Registered consume_more{"perf_consume_4_wrap", program_of({.records = 4, .start = page - 40}, consume_4)};
+const Registered consume_most{"perf_consume_8_wrap", program_of({.records = 8, .start = page - 40}, consume_8)};
 // The ring holds one such sample: the next one overwrites it, and lies across the end.
 const Registered consume_full{"perf_consume_full",
                               program_of({.records = 2, .size = page / 2 + 4, .waits_for_space = true}, consume_2)};

@@ -71,6 +71,7 @@ constexpr std::uint64_t page = 4096;
 const Registered consume_1x1{"consume_1x1", program_of({.records = 1}, deliver_record, consume_when_readable)};
 const Registered consume_1x2{"consume_1x2", program_of({.records = 2}, deliver_record, consume_when_readable)};
 const Registered consume_1x3{"consume_1x3", program_of({.records = 3}, deliver_record, consume_when_readable)};
+const Registered consume_1x5{"consume_1x5", program_of({.records = 5}, deliver_record, consume_when_readable)};
 const Registered consume_2x1{"consume_2x1", program_of({.producers = 2}, deliver_record, consume_when_readable)};
 const Registered consume_2x2{"consume_2x2",
                              program_of({.producers = 2, .records = 2}, deliver_record, consume_when_readable)};

@@ -73,7 +73,8 @@ void begin(const PerfEventPlan& plan) {
 
 void output(std::uint32_t number) {
   Stage& here = stage();
-  std::array<std::byte, 4096> raw{};
+  std::array<std::byte, 4096> raw;
+  std::fill_n(raw.begin(), here.plan.size, std::byte{0});
   std::memcpy(raw.data(), &number, sizeof number);
   std::memcpy(&raw[here.plan.size - sizeof number], &number, sizeof number);
   const sim::PerfRecord record{.payload = std::span(raw).first(here.plan.size)};
