@@ -38,7 +38,7 @@ std::string stuck_in(const Waiting& waiting) {
 
 /// Whether the load of a round would yield the same in the next one: nothing newer is there, except what the round
 /// itself stores.
-bool Engine::repeats_in_vain(EventId load, std::size_t round_begin) {
+bool Engine::repeats_in_vain(EventId load, std::size_t round_begin) const {
   const Event& event = graph().at(load);
   const auto of_the_round = [&](EventId store) { return store.thread == load.thread && store.index >= round_begin; };
   if (graph().reads_last(event) || of_the_round(event.reads_from)) return true;
@@ -47,9 +47,9 @@ bool Engine::repeats_in_vain(EventId load, std::size_t round_begin) {
 }
 
 /// Whether nothing that has been stored ends the wait of a thread that is stuck or joins another.
-bool Engine::waits_in_vain(std::size_t thread) {
+bool Engine::waits_in_vain(std::size_t thread) const {
   const ThreadState& state = threads_[thread];
-  if (state.status != ThreadState::Status::stuck) return true;
+  if (state.status == ThreadState::Status::joining || state.status == ThreadState::Status::asleep) return true;
   const std::size_t begin = state.events - state.round;
   for (std::size_t index = begin; index < state.events; ++index) {
     const EventId id{static_cast<std::uint16_t>(thread), static_cast<std::uint16_t>(index)};
@@ -63,7 +63,9 @@ Waiting Engine::who_waits() {
   Waiting waiting;
   for (std::size_t thread = 0; thread < threads_.size(); ++thread) {
     const ThreadState& state = threads_[thread];
-    if (state.status != Status::stuck && state.status != Status::joining && state.status != Status::asleep) continue;
+    const bool waits = state.status == Status::stuck || state.status == Status::joining ||
+                       state.status == Status::asleep || state.status == Status::resting;
+    if (!waits) continue;
     std::uint8_t& how = state.spins ? waiting.spinning : state.timed ? waiting.until_timeout : waiting.asleep;
     how = static_cast<std::uint8_t>(how | 1u << thread);
     waiting.in_vain = waiting.in_vain && waits_in_vain(thread);

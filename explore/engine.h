@@ -56,6 +56,7 @@ struct ThreadState {
     ready,
     joining,  ///< waits for the end of `joined`
     asleep,   ///< on a walk: until `location` has more stores than `stores`
+    resting,  ///< on a walk: until a load of its round would read something else
     stuck,
     ended,
   };
@@ -191,13 +192,14 @@ class Engine {
   void join(std::size_t thread);
   [[noreturn]] void end_thread();
   /// The running thread would do its last `events` events again and again until one of their loads reads another value:
-  /// `awake`, or asleep for a while in each round.
-  [[noreturn]] void spin(std::size_t events, bool awake);
+  /// `awake`, or asleep for a while in each round. Returns where it goes on in this execution, which only a walk's may.
+  void spin(std::size_t events, bool awake);
   /// Whether what the running thread waits for from now on has an end anyhow: a thread that is left so is no deadlock.
   void set_timed(bool timed) { me().timed = timed; }
 
  private:
   Graph& graph() { return branches_[depth_ - 1]->graph; }
+  const Graph& graph() const { return branches_[depth_ - 1]->graph; }
   std::vector<Alternative>& alternatives() { return branches_[depth_ - 1]->alternatives; }
   ThreadState& me() { return threads_[running_]; }
   /// Of the running thread, which has one.
@@ -234,8 +236,9 @@ class Engine {
   void share_out();
   bool over();
   Waiting who_waits();
-  bool waits_in_vain(std::size_t thread);
-  bool repeats_in_vain(EventId load, std::size_t round_begin);
+  bool rest();
+  bool waits_in_vain(std::size_t thread) const;
+  bool repeats_in_vain(EventId load, std::size_t round_begin) const;
   bool lies_unread();
   void judge(const Waiting& waiting);
   void execute();

@@ -3,6 +3,7 @@
 // One execution: the program's threads run along the graph, then on.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cassert>
 #include <cstdlib>
 
@@ -80,6 +81,7 @@ bool Engine::can_go_on(std::size_t thread) const {
   if (state.status == Status::asleep) {
     return branches_[depth_ - 1]->graph.location(state.location).stores.size() > state.stores;
   }
+  if (state.status == Status::resting) return !waits_in_vain(thread);
   return state.status == Status::ready ||
          (state.status == Status::joining && threads_[state.joined].status == Status::ended);
 }
@@ -183,9 +185,35 @@ void Engine::end_thread() {
 void Engine::spin(std::size_t events, bool awake) {
   me().round = events;
   me().spins = awake;
+  if (rest()) {
+    me().round = 1;
+    me().spins = false;
+    return;
+  }
   if (recording_) mark_round(events);
   me().status = ThreadState::Status::stuck;
   leave();
+}
+
+/// What a spinning thread does when something else comes, the search finds where the thread reads that at once. A walk
+/// has but this execution, in which others are chosen until then; its schedule says that the thread went on.
+bool Engine::rest() {
+  if (script_ != nullptr) {
+    const auto rest_of =
+        script_->turns.begin() + static_cast<std::ptrdiff_t>(std::min(graph().size(), script_->turns.size()));
+    return std::any_of(rest_of, script_->turns.end(), [this](const Turn& turn) { return turn.thread == running_; });
+  }
+  if (chooser_ == nullptr) return false;
+  while (waits_in_vain(running_)) {
+    me().status = ThreadState::Status::resting;
+    granted_.reset();
+    const auto next = next_thread();
+    if (next) switch_to(*next);
+    me().status = ThreadState::Status::ready;
+    granted_.reset();
+    if (!next) return false;
+  }
+  return true;
 }
 
 void Engine::fail(FailureKind kind, std::string what) {

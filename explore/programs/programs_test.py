@@ -126,7 +126,17 @@ class Programs(unittest.TestCase):
                            ("ring_views", "padding_read")):
             for way in ("random", "pct"):
                 _, reports = explore(self.folder / file, name, "--search", way)
-                self.assertEqual(reports[name]["failure"]["defect"], EXPECTED[file][name], way)
+                failure = reports[name]["failure"]
+                self.assertEqual(failure["defect"], EXPECTED[file][name], way)
+                _, again = explore(self.folder / file, "--replay", failure["token"])
+                self.assertEqual(again[name]["failure"]["steps"], failure["steps"], way)
+
+    def test_a_spin_goes_on_within_a_walk_when_something_comes(self):
+        for way in ("random", "pct"):
+            _, reports = explore(self.folder / "busy_spins", "spin_past_discarded", "--search", way, "--executions",
+                                 "1000")
+            report = reports["spin_past_discarded"]
+            self.assertEqual((report["verdict"], report["complete"], report["blocked"]), ("bounded", 1000, 0))
 
     def test_a_story_says_what_was_handed_back_and_by_which_step(self):
         for file, name, parts in (

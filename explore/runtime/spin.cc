@@ -139,6 +139,7 @@ void note_load(Engine& engine, const void* address, std::uint64_t value, const v
                                  [&](const Fingerprint& known) { return known.hash == hash; });
   if (same != thread.loads.end()) {
     engine.spin(engine.events() - same->events, same->clock_ns == thread.clock_ns);
+    thread.loads.clear();
   }
   if (thread.loads.size() == longest_round) thread.loads.erase(thread.loads.begin());
   thread.loads.push_back({.hash = hash, .events = engine.events(), .clock_ns = thread.clock_ns});
