@@ -2,8 +2,6 @@
 #include "explore/memory_model.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -159,170 +157,211 @@ bool total_store_order(const Graph& graph) {
   return edges.acyclic();
 }
 
-/// RC11's condition on sequentially consistent events: psc has no cycle.
+/// Sets of events, one a row.
+class EventSets {
+ public:
+  EventSets(std::size_t rows, std::size_t events) : words_((events + 63) / 64), bits_(rows * words_, 0) {}
+
+  void add(std::size_t row, std::size_t event) { at(row)[event / 64] |= std::uint64_t{1} << event % 64; }
+  /// From `first` to the one before `end`.
+  void add_range(std::size_t row, std::size_t first, std::size_t end) {
+    for (std::size_t event = first; event < end; ++event) add(row, event);
+  }
+  void take_out(std::size_t row, std::size_t event) { at(row)[event / 64] &= ~(std::uint64_t{1} << event % 64); }
+  bool has(std::size_t row, std::size_t event) const { return (at(row)[event / 64] >> event % 64 & 1) != 0; }
+  void add_all(std::size_t row, const EventSets& other, std::size_t others_row) {
+    for (std::size_t word = 0; word < words_; ++word) at(row)[word] |= other.at(others_row)[word];
+  }
+  bool meets(std::size_t row, const EventSets& other, std::size_t others_row) const {
+    for (std::size_t word = 0; word < words_; ++word) {
+      if ((at(row)[word] & other.at(others_row)[word]) != 0) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::uint64_t* at(std::size_t row) { return &bits_[row * words_]; }
+  const std::uint64_t* at(std::size_t row) const { return &bits_[row * words_]; }
+
+  std::size_t words_;
+  std::vector<std::uint64_t> bits_;
+};
+
+/// RC11's condition on sequentially consistent events: psc has no cycle. Each of its steps leads from such an event, or
+/// from what happens after such a fence, by one relation to another or to what happens before such a fence. The
+/// relations are sets of events, made of runs of each thread's: what happens after an event grows along a thread.
 class SequentialOrder {
  public:
-  explicit SequentialOrder(const Graph& graph) : graph_(graph), events_(graph) {
+  explicit SequentialOrder(const Graph& graph)
+      : graph_(graph), events_(graph), later_(events_.size(), events_.size()), across_(events_.size(), events_.size()) {
+    facts_.reserve(events_.size());
     for (std::size_t number = 0; number < events_.size(); ++number) {
-      if (events_.event(number).order != Order::seq_cst) continue;
-      members_.push_back(number);
+      facts_.push_back(fact_of(number));
+      if (facts_.back().event->order == Order::seq_cst) members_.push_back(number);
     }
-    find_reach();
+    for (std::size_t number = 0; number < events_.size(); ++number) {
+      facts_[number].after = neighbour(number, true);
+      facts_[number].before = neighbour(number, false);
+    }
+    find_later();
   }
 
   bool exists() {
-    Edges edges(members_.size());
-    for (std::size_t a = 0; a < members_.size(); ++a) {
-      for (std::size_t b = 0; b < members_.size(); ++b) {
-        if (a != b && before(members_[a], members_[b])) edges.add(a, b);
+    const std::size_t count = members_.size();
+    EventSets reached(count, events_.size());    // by scb
+    EventSets coherent(count, events_.size());   // fences: by extended coherence
+    EventSets led_from(count, events_.size());   // what leads to the member
+    EventSets preceding(count, events_.size());  // fences: what happens before
+    EventSets steps(events_.size(), events_.size());
+    EventSets coherence(events_.size(), events_.size());
+    std::vector<bool> looked_up(events_.size(), false);
+    for (std::size_t member = 0; member < count; ++member) {
+      const std::size_t a = members_[member];
+      led_from.add(member, a);
+      if (fence(a)) add_earlier(a, preceding, member);
+      led_from.add_all(member, preceding, member);
+      for (std::size_t x = 0; x < events_.size(); ++x) {
+        if (x != a && !(fence(a) && later_.has(a, x))) continue;
+        if (!looked_up[x]) {
+          looked_up[x] = true;
+          look_up(x, steps, coherence);
+        }
+        reached.add_all(member, steps, x);
+        coherent.add_all(member, coherence, x);
+      }
+    }
+    Edges edges(count);
+    for (std::size_t a = 0; a < count; ++a) {
+      for (std::size_t b = 0; b < count; ++b) {
+        if (a == b) continue;
+        const bool fences = fence(members_[a]) && fence(members_[b]);
+        const bool before = reached.meets(a, led_from, b) ||
+                            (fences && (later_.has(members_[a], members_[b]) || coherent.meets(a, preceding, b)));
+        if (before) edges.add(a, b);
       }
     }
     return edges.acyclic();
   }
 
  private:
-  /// Choices and links are none to C++.
-  bool is_event(std::size_t event) const {
-    const Event& here = events_.event(event);
-    return here.kind != EventKind::choice && !(here.link && reads(here.kind));
+  /// What is asked again and again of an event.
+  struct Fact {
+    const Event* event = nullptr;
+    EventId id;
+    Clock known;               ///< what happens before it, itself included
+    std::size_t position = 0;  ///< in its modification order
+    bool accesses = false;
+    bool counts = false;    ///< choices and links are none to C++
+    std::size_t after = 0;  ///< neighbours
+    std::size_t before = 0;
+  };
+
+  Fact fact_of(std::size_t number) const {
+    const Event& event = events_.event(number);
+    const EventId id = events_.id(number);
+    return {.event = &event,
+            .id = id,
+            .known = event.question == 0 ? event.happens_before : graph_.known_to(event),
+            .position = accesses(event.kind) ? graph_.position_of(event, id) : 0,
+            .accesses = accesses(event.kind),
+            .counts = event.kind != EventKind::choice && !(event.link && reads(event.kind))};
   }
 
-  bool fence(std::size_t event) const { return events_.event(event).kind == EventKind::fence; }
+  bool fence(std::size_t event) const { return facts_[event].event->kind == EventKind::fence; }
 
-  bool happens_before(std::size_t a, std::size_t b) const {
-    const EventId id = events_.id(a);
-    const Event& later = events_.event(b);
-    const bool plain = later.question == 0;
-    return a != b && (plain ? later.happens_before : graph_.known_to(later))[id.thread] > id.index;
+  std::size_t end_of_thread(std::size_t event) const {
+    return event - facts_[event].id.index + graph_.count(facts_[event].id.thread);
+  }
+
+  /// Of each event those that happen after it, itself among them, and those whose neighbour before does.
+  void find_later() {
+    for (std::size_t thread = 0; thread < most_threads; ++thread) {
+      const std::size_t count = graph_.count(thread);
+      if (count == 0) continue;
+      const std::size_t first = events_.number({static_cast<std::uint16_t>(thread), 0});
+      for (std::size_t event = 0; event < events_.size(); ++event) {
+        const Fact& fact = facts_[event];
+        if (fact.known[thread] > 0) later_.add(first + fact.known[thread] - 1, event);
+        if (fact.before == events_.size()) continue;
+        const std::size_t known = facts_[fact.before].known[thread];
+        if (known > 0) across_.add(first + known - 1, event);
+      }
+      for (std::size_t index = count - 1; index-- > 0;) {
+        later_.add_all(first + index, later_, first + index + 1);
+        across_.add_all(first + index, across_, first + index + 1);
+      }
+    }
+  }
+
+  void add_earlier(std::size_t event, EventSets& to, std::size_t row) const {
+    for (std::size_t thread = 0; thread < most_threads; ++thread) {
+      const std::size_t known = facts_[event].known[thread];
+      if (known == 0) continue;
+      const std::size_t first = events_.number({static_cast<std::uint16_t>(thread), 0});
+      to.add_range(row, first, first + known);
+    }
   }
 
   bool same_location(std::size_t a, std::size_t b) const {
-    const Event& one = events_.event(a);
-    const Event& other = events_.event(b);
-    return accesses(one.kind) && accesses(other.kind) && one.location == other.location &&
-           (one.bytes & other.bytes) != 0;
+    const Fact& one = facts_[a];
+    const Fact& other = facts_[b];
+    return one.accesses && other.accesses && one.event->location == other.event->location &&
+           (one.event->bytes & other.event->bytes) != 0;
   }
 
-  std::size_t position(std::size_t event) const { return graph_.position_of(events_.event(event), events_.id(event)); }
-
-  /// (reads-from, modification order and from-read)+ of one location.
+  /// (reads-from, modification order and from-read)+ between two of one location.
   bool extended_coherence(std::size_t a, std::size_t b) const {
-    if (a == b || !same_location(a, b)) return false;
-    const Event& from = events_.event(a);
-    const Event& to = events_.event(b);
-    if (writes(from.kind) && reads(to.kind)) return position(a) <= position(b);
-    if (!reads(from.kind) || !reads(to.kind)) return position(a) < position(b);
+    const Event& from = *facts_[a].event;
+    const Event& to = *facts_[b].event;
+    if (writes(from.kind) && reads(to.kind)) return facts_[a].position <= facts_[b].position;
+    if (!reads(from.kind) || !reads(to.kind)) return facts_[a].position < facts_[b].position;
     // Two reads: of a byte that both read the second sees a later store.
     const auto common = static_cast<std::uint8_t>(from.bytes & to.bytes);
-    return position(a) < graph_.last_writer(to.location, position(b), common);
+    return facts_[a].position < graph_.last_writer(to.location, facts_[b].position, common);
   }
 
   /// The nearest event of the thread, in the direction, that is not of this one's location; size() if there is none.
   std::size_t neighbour(std::size_t event, bool after) const {
-    const EventId id = events_.id(event);
-    const std::size_t first = event - id.index;
-    const std::size_t end = first + graph_.count(id.thread);
+    const std::size_t first = event - facts_[event].id.index;
+    const std::size_t end = end_of_thread(event);
     for (std::size_t other = event; after ? ++other < end : other-- > first;) {
-      if (is_event(other) && !same_location(event, other)) return other;
+      if (facts_[other].counts && !same_location(event, other)) return other;
     }
     return events_.size();
   }
 
-  /// scb: program order, happens-before from one location over others to another, happens-before of one location,
-  /// modification order and from-read.
-  bool step(std::size_t a, std::size_t b) const {
-    if (a == b) return false;
-    const EventId from = events_.id(a);
-    const EventId to = events_.id(b);
-    if (from.thread == to.thread && from.index < to.index) return true;
-    if (same_location(a, b)) {
-      if (happens_before(a, b)) return true;
-      // Reads-from alone is no such step.
-      return writes(events_.event(b).kind) && position(a) < position(b);
-    }
-    const std::size_t after = neighbour(a, true);
-    const std::size_t before = neighbour(b, false);
-    return after != events_.size() && before != events_.size() && happens_before(after, before);
-  }
-
-  bool before(std::size_t a, std::size_t b) const {
-    // Between fences every step but those of coherence is one of happens-before.
-    if (fence(a) && fence(b)) return between_fences(a, b);
-    for (std::size_t x = first_of(a); x < end_of(a); ++x) {
-      if (x != a && !happens_before(a, x)) continue;
-      for (std::size_t y = first_of(b); y < end_of(b); ++y) {
-        if (y != b && !happens_before(y, b)) continue;
-        if (step(x, y)) return true;
+  /// scb of one event (program order, happens-before from one location over others to another, happens-before of one
+  /// location, modification order and from-read) and its extended coherence.
+  void look_up(std::size_t a, EventSets& steps, EventSets& coherence) const {
+    const Fact& from = facts_[a];
+    if (from.after != events_.size()) steps.add_all(a, across_, from.after);
+    if (from.accesses) {
+      const Location& location = graph_.location(from.event->location);
+      for (const auto* const of_one : {&location.stores, &location.loads}) {
+        for (const EventId id : *of_one) look_up_one(a, events_.number(id), steps, coherence);
       }
     }
-    return false;
+    steps.add_range(a, a + 1, end_of_thread(a));
   }
 
-  // Where what stands for an event in a step may lie: for a fence, what it follows or precedes does.
-  std::size_t first_of(std::size_t event) const { return fence(event) ? 0 : event; }
-  std::size_t end_of(std::size_t event) const { return fence(event) ? events_.size() : event + 1; }
-
-  bool between_fences(std::size_t a, std::size_t b) const {
-    if (happens_before(a, b)) return true;
-    if (!mixed_) return reach_.at(a).meets(reach_.at(b));
-    for (std::size_t x = 0; x < events_.size(); ++x) {
-      if (!happens_before(a, x)) continue;
-      for (std::size_t y = 0; y < events_.size(); ++y) {
-        if (happens_before(y, b) && extended_coherence(x, y)) return true;
-      }
+  void look_up_one(std::size_t a, std::size_t b, EventSets& steps, EventSets& coherence) const {
+    if (a == b || !same_location(a, b)) return;
+    if (extended_coherence(a, b)) coherence.add(a, b);
+    // Reads-from alone is no such step.
+    const bool later = writes(facts_[b].event->kind) && facts_[a].position < facts_[b].position;
+    if (later || later_.has(a, b)) {
+      steps.add(a, b);
+    } else {
+      steps.take_out(a, b);
     }
-    return false;
-  }
-
-  /// What lies behind and before a fence, by location: where widths are not mixed, extended coherence of one location
-  /// is an order of whole numbers, and only the ends count.
-  struct Reach {
-    std::vector<std::size_t> earliest_behind;  ///< SIZE_MAX: nothing
-    std::vector<std::size_t> latest_before;    ///< 0: nothing
-
-    bool meets(const Reach& other) const {
-      for (std::size_t location = 0; location < earliest_behind.size(); ++location) {
-        if (earliest_behind[location] < other.latest_before[location]) return true;
-      }
-      return false;
-    }
-  };
-
-  /// A store before the loads that read it, and these before the next store. From 1.
-  std::size_t rank(std::size_t event) const { return 2 * position(event) + (reads(events_.event(event).kind) ? 2 : 1); }
-
-  void find_reach() {
-    std::vector<std::size_t> ranks(events_.size());
-    for (std::size_t event = 0; event < events_.size(); ++event) {
-      if (!accesses(events_.event(event).kind)) continue;
-      ranks[event] = rank(event);
-      mixed_ = mixed_ || events_.event(event).bytes != 0xff;
-    }
-    if (mixed_) return;
-    for (const std::size_t member : members_) {
-      if (fence(member)) reach_.emplace(member, reach_of(member, ranks));
-    }
-  }
-
-  Reach reach_of(std::size_t of, const std::vector<std::size_t>& ranks) const {
-    Reach reach{.earliest_behind = std::vector<std::size_t>(graph_.location_count(), SIZE_MAX),
-                .latest_before = std::vector<std::size_t>(graph_.location_count(), 0)};
-    for (std::size_t event = 0; event < events_.size(); ++event) {
-      if (ranks[event] == 0) continue;
-      const std::size_t location = events_.event(event).location;
-      std::size_t& earliest = reach.earliest_behind[location];
-      std::size_t& latest = reach.latest_before[location];
-      if (happens_before(of, event)) earliest = std::min(earliest, ranks[event]);
-      if (happens_before(event, of)) latest = std::max(latest, ranks[event]);
-    }
-    return reach;
   }
 
   const Graph& graph_;
   Numbering events_;
+  std::vector<Fact> facts_;
   std::vector<std::size_t> members_;
-  std::unordered_map<std::size_t, Reach> reach_;  ///< of the fences
-  bool mixed_ = false;                            ///< some location is accessed in several widths
+  EventSets later_;
+  EventSets across_;
 };
 
 }  // namespace
