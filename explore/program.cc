@@ -24,6 +24,8 @@ std::uint64_t value_at(const void* address, std::size_t size) {
   return value;
 }
 
+void write_at(void* address, std::size_t size, std::uint64_t value) { std::memcpy(address, &value, size); }
+
 }  // namespace
 
 std::uint64_t atomic_load(const void* address, std::size_t size, Order order) {
@@ -32,6 +34,7 @@ std::uint64_t atomic_load(const void* address, std::size_t size, Order order) {
 }
 
 void atomic_store(void* address, std::size_t size, std::uint64_t value, Order order) {
+  if (!inside()) return write_at(address, size, value);
   here(__builtin_return_address(0)).store(number(address), size, value, EventKind::store, order);
 }
 
@@ -39,8 +42,7 @@ std::uint64_t atomic_update(void* address, std::size_t size, Order order,
                             const std::function<std::uint64_t(std::uint64_t)>& change) {
   if (!inside()) {
     const std::uint64_t value = value_at(address, size);
-    const std::uint64_t changed = change(value);
-    std::memcpy(address, &changed, size);
+    write_at(address, size, change(value));
     return value;
   }
   const Event asked = event_of(EventKind::exclusive_load, order);
@@ -51,6 +53,11 @@ std::uint64_t atomic_update(void* address, std::size_t size, Order order,
 
 std::uint64_t atomic_compare_exchange(void* address, std::size_t size, std::uint64_t expected, std::uint64_t wanted,
                                       Order success, Order failure) {
+  if (!inside()) {
+    const std::uint64_t value = value_at(address, size);
+    if (value == expected) write_at(address, size, wanted);
+    return value;
+  }
   Event asked = event_of(EventKind::exclusive_load, success);
   asked.compares = true;
   asked.if_equal = success;
@@ -114,6 +121,6 @@ void plain_write(void* address, std::size_t size) {
   here(__builtin_return_address(0)).plain(number(address), size, true);
 }
 
-void fail(std::string what) { Engine::current->fail(FailureKind::failed, std::move(what)); }
+void fail(std::string_view what) { Engine::current->fail(FailureKind::failed, std::string(what)); }
 
 }  // namespace ringside::explore

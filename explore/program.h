@@ -116,7 +116,7 @@ void join(std::size_t thread);
 void plain_read(const void* address, std::size_t size);
 void plain_write(void* address, std::size_t size);
 /// Ends the exploration with this defect.
-[[noreturn]] void fail(std::string what);
+[[noreturn]] void fail(std::string_view what);
 
 /// A variable of at most 8 bytes. Its accesses stand, for reports, where they are called.
 template <class T>
