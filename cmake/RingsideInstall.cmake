@@ -37,9 +37,9 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(TARGET ringside)
   install(TARGETS ringside RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
 endif()
-if(TARGET missed_wakeups)
-  install(TARGETS bpf_rings missed_wakeups perf_rings RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}/explored
-    COMPONENT programs)
+get_property(shipped_programs GLOBAL PROPERTY RINGSIDE_SHIPPED_PROGRAMS)
+if(shipped_programs)
+  install(TARGETS ${shipped_programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}/explored COMPONENT programs)
 endif()
 
 # Explored programs of other trees: the runtime, the model's producers, and how such programs are made.

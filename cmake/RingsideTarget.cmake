@@ -35,6 +35,13 @@ endfunction()
 # What ctest puts before the programs of our tests: it decides, when they run, whether here or in a VM.
 set(ringside_test_launcher ${PROJECT_SOURCE_DIR}/scripts/in_vm)
 
+# ringside_ships(target...)
+# Explored programs that ship: they lie beside the command, in bin/explored, where it looks for them.
+function(ringside_ships)
+  set_target_properties(${ARGN} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/explored)
+  set_property(GLOBAL APPEND PROPERTY RINGSIDE_SHIPPED_PROGRAMS ${ARGN})
+endfunction()
+
 # ringside_needed_by(LABEL target...)
 # Tests with that label need these targets: `tests_LABEL` builds what all of them need.
 function(ringside_needed_by label)

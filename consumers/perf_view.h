@@ -30,14 +30,20 @@ class PerfView {
         size_(ring.data_size) {}
 
   /// (C) Acquire, pairs with the write barrier B before the kernel's store: all records below the head are whole.
-  std::uint64_t load_head() const { return __atomic_load_n(head_, __ATOMIC_ACQUIRE); }
+  template <int order = __ATOMIC_ACQUIRE>
+  std::uint64_t load_head() const {
+    return __atomic_load_n(head_, order);
+  }
 
   /// The tail that the last consumer left. Relaxed: nobody but the consumer writes it, and it is us.
   std::uint64_t load_tail() const { return __atomic_load_n(tail_, __ATOMIC_RELAXED); }
 
   /// (D) Release, pairs with the control dependency A from the kernel's load to its stores: the kernel writes into the
   /// space only after our reads of it are done.
-  void store_tail(std::uint64_t tail) { __atomic_store_n(tail_, tail, __ATOMIC_RELEASE); }
+  template <int order = __ATOMIC_RELEASE>
+  void store_tail(std::uint64_t tail) {
+    __atomic_store_n(tail_, tail, order);
+  }
 
   /// A header, or another field of T's size; `position` must be a multiple of 8, so that the ring's end splits none.
   /// Plain: ordered by C before and D after.
@@ -85,6 +91,8 @@ inline constexpr std::uint64_t sample_buffer_bytes = 65536;
 struct PerfSteps {
   static constexpr bool looks_before_sleep = true;
   static constexpr bool looks_at_timeout = true;
+  static constexpr int head_order = __ATOMIC_ACQUIRE;  // (C)
+  static constexpr int tail_order = __ATOMIC_RELEASE;  // (D)
 
   /// How many lost records to report for one PERF_RECORD_LOST that accounts for `count`; 0 reports nothing.
   static constexpr std::uint64_t report(std::uint64_t count) { return count; }
@@ -111,7 +119,7 @@ class PerfReader {
   /// Takes a new snapshot of data_head. A head behind our position is an old kernel's step backwards and reads as
   /// nothing new. False, and nothing to find, if the head is more than a ring ahead.
   bool refresh() {
-    const std::uint64_t head = view_.load_head();  // (C)
+    const std::uint64_t head = view_.template load_head<Steps::head_order>();  // (C)
     const bool beyond = static_cast<std::int64_t>(head - position_) > static_cast<std::int64_t>(view_.size());
     limit_ = beyond || static_cast<std::int64_t>(head - position_) < 0 ? position_ : head;
     return !beyond;
@@ -160,7 +168,7 @@ class PerfReader {
   /// Hands all space below our own position back; nothing is stored when it is handed back already.
   void publish() {
     if (position_ == published_) return;
-    view_.store_tail(position_);  // (D)
+    view_.template store_tail<Steps::tail_order>(position_);  // (D)
     published_ = position_;
   }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A BPF ring buffer as its consumer sees it: every access of shared memory that a strategy makes is in this file, with
-// the reason of its ordering. The numbers P1 to P12 are the producer's operations and C1 to C5 the consumer's, as in
-// KERNEL-RINGS 5.1; O1 and O2 are the consumer's two looks at overwrite_pos (KERNEL-RINGS 1.11).
+// the reason of its ordering; a mutant that gets one wrong names another. The numbers P1 to P12 are the producer's
+// operations and C1 to C5 the consumer's, as in KERNEL-RINGS 5.1; O1 and O2 are the consumer's two looks at
+// overwrite_pos (KERNEL-RINGS 1.11).
 #pragma once
 
 #include <atomic>
@@ -34,12 +35,16 @@ class RingbufView {
 
   /// (C1) Acquire, pairs with the release P7: every header below the position is this lap's, BUSY or not, and never the
   /// stale one of a lap before.
-  std::uint64_t load_producer_pos() const { return __atomic_load_n(producer_pos_, __ATOMIC_ACQUIRE); }
+  template <int order = __ATOMIC_ACQUIRE>
+  std::uint64_t load_producer_pos() const {
+    return __atomic_load_n(producer_pos_, order);
+  }
 
   /// (C2) Acquire, pairs with the full exchange P10: whoever sees BUSY cleared sees the whole payload. `position` must
   /// be a multiple of 8, so that a header never crosses the end of the data.
+  template <int order = __ATOMIC_ACQUIRE>
   std::uint32_t load_header(std::uint64_t position) const {
-    return __atomic_load_n(reinterpret_cast<const std::uint32_t*>(data_ + offset_of(position)), __ATOMIC_ACQUIRE);
+    return __atomic_load_n(reinterpret_cast<const std::uint32_t*>(data_ + offset_of(position)), order);
   }
 
   /// (C3) The payload behind a header: plain bytes, ordered by C2 before and C4 after. Contiguous through the second
@@ -50,7 +55,10 @@ class RingbufView {
 
   /// (C4) Release, pairs with the acquire P1: a producer that finds the space free stores into it only after our reads
   /// of it (C3) are done.
-  void store_consumer_pos(std::uint64_t position) { __atomic_store_n(consumer_pos_, position, __ATOMIC_RELEASE); }
+  template <int order = __ATOMIC_RELEASE>
+  void store_consumer_pos(std::uint64_t position) {
+    __atomic_store_n(consumer_pos_, position, order);
+  }
 
   /// (C5) Full fence between C4 and the last C1 and C2 before sleeping, pairs with P10 and P11: either the producer
   /// sees our position and wakes us, or we see its record. Release and acquire alone lose the wake-up, on x86 too.
@@ -98,6 +106,10 @@ struct RingbufSteps {
   static constexpr bool publishes_in_drain = true;
   /// Views: their space stays reserved until they are released.
   static constexpr bool keeps_views_reserved = true;
+  static constexpr int producer_pos_order = __ATOMIC_ACQUIRE;  // (C1)
+  static constexpr int header_order = __ATOMIC_ACQUIRE;        // (C2)
+  static constexpr int consumer_pos_order = __ATOMIC_RELEASE;  // (C4)
+  static constexpr bool fences_before_look = true;             // (C5)
 
   static constexpr bool stops_at(std::uint32_t header) { return ring::ringbuf::is_busy(header); }
   static constexpr bool passes_over(std::uint32_t header) { return ring::ringbuf::is_discarded(header); }
@@ -123,14 +135,14 @@ class RingbufReader {
   /// Takes a new snapshot of producer_pos. False if it lies behind our position or more than a ring ahead of it:
   /// somebody else moved consumer_pos, and no record can be told from garbage.
   bool refresh() {
-    limit_ = view_.load_producer_pos();  // (C1)
+    limit_ = view_.template load_producer_pos<Steps::producer_pos_order>();  // (C1)
     return limit_ - position_ <= view_.size();
   }
 
   /// Goes to the next committed record below the snapshot, passing over discarded ones.
   Found find() {
     while (position_ != limit_) {
-      const std::uint32_t header = view_.load_header(position_);  // (C2)
+      const std::uint32_t header = view_.template load_header<Steps::header_order>(position_);  // (C2)
       if (Steps::stops_at(header)) return Found::busy;
       const std::uint64_t span = Steps::span_of(header);
       if (span > limit_ - position_) return Found::broken;
@@ -159,7 +171,7 @@ class RingbufReader {
   /// Hands the space below `position` back; nothing is stored when it is handed back already.
   void publish_to(std::uint64_t position) {
     if (position == published_) return;
-    view_.store_consumer_pos(position);  // (C4)
+    view_.template store_consumer_pos<Steps::consumer_pos_order>(position);  // (C4)
     published_ = position;
   }
 
@@ -170,8 +182,8 @@ class RingbufReader {
   template <class HandBack>
   bool look(HandBack&& hand_back) {
     for (int round = 0; round < 2; ++round) {
-      RingbufView::fence_before_last_look();  // (C5)
-      if (!refresh()) return true;            // drain tells the error
+      if constexpr (Steps::fences_before_look) RingbufView::fence_before_last_look();  // (C5)
+      if (!refresh()) return true;                                                     // drain tells the error
       const std::uint64_t before = position_;
       const Found found = find();
       hand_back();

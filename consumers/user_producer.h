@@ -102,6 +102,9 @@ struct UserSteps {
   static std::uint64_t span_of(std::uint32_t size) { return ring::ringbuf::span_of(size); }
   /// The header of a sample that is being written.
   static std::uint32_t header_of_reserved(std::uint32_t size) { return size | ring::ringbuf::busy_bit; }
+  static constexpr int consumer_pos_order = __ATOMIC_ACQUIRE;  // (U1)
+  static constexpr int producer_pos_order = __ATOMIC_RELEASE;  // (U3)
+  static constexpr int header_order = __ATOMIC_RELEASE;        // (U5)
 };
 
 template <class Steps>
@@ -115,9 +118,10 @@ class UserReserve {
     if (size > RINGSIDE_LARGEST_SAMPLE || ring::ringbuf::span_of(size) > view_.size()) return -E2BIG;
     const std::uint64_t position = view_.load_producer_pos();
     const std::uint64_t span = Steps::span_of(size);
-    if (!Steps::fits(view_.size(), position - view_.load_consumer_pos(), span)) return -ENOSPC;
+    if (!Steps::fits(view_.size(), position - view_.template load_consumer_pos<Steps::consumer_pos_order>(), span))
+      return -ENOSPC;
     view_.store_new_header(position, Steps::header_of_reserved(size));
-    view_.store_producer_pos(position + span);
+    view_.template store_producer_pos<Steps::producer_pos_order>(position + span);
     *payload = view_.payload_at(position);
     return 0;
   }
@@ -125,7 +129,8 @@ class UserReserve {
   int commit(void* payload, std::uint32_t fate) {
     const std::uint64_t position = view_.position_of(static_cast<const std::byte*>(payload));
     const std::uint32_t length = ring::ringbuf::length_of(view_.load_header(position));
-    view_.store_header(position, fate == RINGSIDE_DISCARD_SAMPLE ? length | ring::ringbuf::discard_bit : length);
+    const std::uint32_t header = fate == RINGSIDE_DISCARD_SAMPLE ? length | ring::ringbuf::discard_bit : length;
+    view_.template store_header<Steps::header_order>(position, header);
     return 0;
   }
 

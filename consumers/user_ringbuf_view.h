@@ -27,7 +27,10 @@ class UserRingbufView {
 
   /// (U1) Acquire, pairs with the drain's release of consumer_pos (D4): what we store into the space that it freed
   /// comes after what the kernel read there.
-  std::uint64_t load_consumer_pos() const { return __atomic_load_n(consumer_pos_, __ATOMIC_ACQUIRE); }
+  template <int order = __ATOMIC_ACQUIRE>
+  std::uint64_t load_consumer_pos() const {
+    return __atomic_load_n(consumer_pos_, order);
+  }
 
   /// Relaxed: nobody but the producer writes it, and it is us.
   std::uint64_t load_producer_pos() const { return __atomic_load_n(producer_pos_, __ATOMIC_RELAXED); }
@@ -40,7 +43,10 @@ class UserRingbufView {
 
   /// (U3) Release, pairs with the drain's acquire of producer_pos (D1): who sees the new position sees the BUSY header,
   /// never what an earlier lap left there.
-  void store_producer_pos(std::uint64_t position) { __atomic_store_n(producer_pos_, position, __ATOMIC_RELEASE); }
+  template <int order = __ATOMIC_RELEASE>
+  void store_producer_pos(std::uint64_t position) {
+    __atomic_store_n(producer_pos_, position, order);
+  }
 
   /// (U4) The payload: plain bytes, published by (U5). Contiguous through the second mapping.
   std::byte* payload_at(std::uint64_t position) const {
@@ -50,8 +56,9 @@ class UserRingbufView {
   // A mutant strays from the multiples of 8: a machine that takes such accesses takes them here, too.
 
   /// (U5) Release, pairs with the drain's acquire of the header (D3): who sees BUSY cleared sees the whole payload.
+  template <int order = __ATOMIC_RELEASE>
   __attribute__((no_sanitize("alignment"))) void store_header(std::uint64_t position, std::uint32_t word) {
-    __atomic_store_n(header_at(position), word, __ATOMIC_RELEASE);
+    __atomic_store_n(header_at(position), word, order);
   }
   /// Relaxed: our own header, which only we write.
   __attribute__((no_sanitize("alignment"))) std::uint32_t load_header(std::uint64_t position) const {

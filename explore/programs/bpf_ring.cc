@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -20,6 +21,7 @@ namespace ringside::explore::programs {
 namespace {
 
 namespace rb = ring::ringbuf;
+constexpr std::size_t page_bytes = 4096;
 
 /// The kernel's exchange stands between two full barriers. To C++ a sequentially consistent update alone orders no
 /// other access behind it; where nothing hangs on that, the search does without the fences.
@@ -46,6 +48,14 @@ struct Stage {
 Stage& stage() {
   static Stage the_stage;
   return the_stage;
+}
+
+bool is_discarded(const RingPlan& plan, std::uint64_t record) { return (plan.discards >> record & 1) != 0; }
+
+/// The first of a producer's records from that one on which is not discarded.
+std::uint64_t submitted_from(const RingPlan& plan, std::uint64_t record) {
+  while (record < plan.records && is_discarded(plan, record)) ++record;
+  return record;
 }
 
 std::uint64_t payload_of(std::size_t producer, std::uint32_t record) { return 1000 * (producer + 1) + record; }
@@ -75,7 +85,7 @@ void begin(const RingPlan& plan) {
   fill_with_old_records(state);
   here.wake = 0;
   here.source.reset();
-  here.next.assign(plan.producers, plan.discards_first ? 1 : 0);
+  here.next.assign(plan.producers, submitted_from(plan, 0));
   if (!plan.one_is_there) return;
   const std::uint64_t payload = payload_of(0, 0);
   std::memcpy(state.data + (plan.start & state.mask()), &plan.size, sizeof plan.size);
@@ -89,15 +99,18 @@ void wake(Stage& here) {
 }
 
 void fill(std::byte* begin, std::uint64_t payload, const RingPlan& plan) {
-  ExploredMemory::write_bytes(begin, &payload, sizeof payload);
-  const std::size_t last = std::min<std::size_t>(plan.size - sizeof payload, sizeof payload);
-  if (last != 0 && plan.fills_last) ExploredMemory::write_bytes(begin + plan.size - last, &payload, last);
+  std::array<std::byte, page_bytes> bytes{};
+  const std::size_t first = std::min<std::size_t>(plan.size, sizeof payload);
+  const std::size_t last = std::min<std::size_t>(plan.size - first, sizeof payload);
+  std::memcpy(bytes.data(), &payload, first);
+  std::memcpy(&bytes[plan.size - last], &payload, last);
+  ExploredMemory::write_bytes(begin, bytes.data(), plan.size - (plan.fills_last ? 0 : last));
 }
 
 void commit(std::uint64_t position, sim::Fate fate) {
   Stage& here = stage();
-  if (!here.plan.wakes) return sim::RingbufCommit<ExploredMemory>(here.state, position, fate, 0).run();
-  sim::RingbufCommit<FencedMemory> commit(here.state, position, fate, 0);
+  if (!here.plan.wakes) return sim::RingbufCommit<ExploredMemory>(here.state, position, fate, here.plan.flags).run();
+  sim::RingbufCommit<FencedMemory> commit(here.state, position, fate, here.plan.flags);
   commit.run();
   if (commit.wants_wakeup()) wake(here);
 }
@@ -113,7 +126,7 @@ void output(std::size_t producer, std::uint32_t record) {
   sim::RingbufReserve<ExploredMemory> reserve(here.state, here.plan.size);
   reserve.run();
   if (reserve.failure() != sim::ReserveFailure::none) fail("the ring is too small for this program");
-  if (here.plan.discards_first && record == 0) return commit(reserve.position(), sim::Fate::discard);
+  if (is_discarded(here.plan, record)) return commit(reserve.position(), sim::Fate::discard);
   fill(here.state.payload(reserve.position()), payload, here.plan);
   if (here.plan.holds_last && record + 1 == here.plan.records) return;
   commit(reserve.position(), sim::Fate::submit);
@@ -168,15 +181,19 @@ std::uint64_t first_position() { return stage().plan.start; }
 
 std::uint32_t records_in_all() {
   const RingPlan& plan = stage().plan;
-  return static_cast<std::uint32_t>(plan.producers) * (plan.records - (plan.discards_first ? 1 : 0));
+  std::uint32_t each = 0;
+  for (std::uint32_t record = 0; record < plan.records; ++record) each += is_discarded(plan, record) ? 0u : 1u;
+  return static_cast<std::uint32_t>(plan.producers) * each;
 }
+
+std::uint32_t record_size() { return stage().plan.size; }
 
 void deliver(std::uint64_t payload) {
   Stage& here = stage();
   const std::uint64_t producer = payload / 1000 - 1;
   if (producer >= here.next.size()) fail("a record that nobody committed is delivered");
   if (payload % 1000 != here.next[producer]) fail("a record is delivered that is not its producer's next one");
-  ++here.next[producer];
+  here.next[producer] = submitted_from(here.plan, here.next[producer] + 1);
 }
 
 void wait_readable(std::uint64_t position) {

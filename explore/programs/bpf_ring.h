@@ -17,15 +17,16 @@ struct RingPlan {
   std::size_t producers = 1;
   std::uint32_t records = 1;  ///< of each producer
   std::uint64_t start = 0;    ///< of every position
-  std::uint32_t size = 8;     ///< of a record's payload, bytes; 8 or more
+  std::uint32_t size = 8;     ///< of a record's payload, bytes; 4 or more
   /// The first record lies committed in the ring when everything begins; the one producer goes on with the next.
   bool one_is_there = false;
   bool pending_walk = true;      ///< the kernel looks for committed records behind the producers, as it does since 6.11
   bool wakes = false;            ///< the consumer sleeps until the producer wakes it
   bool waits_for_space = false;  ///< the producer stands still while the ring is full; for one producer
   bool fills_last = true;        ///< writes the last word of a payload of more than one
-  bool discards_first = false;   ///< each producer's first record is reserved and discarded
   bool holds_last = false;       ///< each producer's last record stays BUSY for ever
+  std::uint32_t discards = 0;    ///< records of each producer that are discarded, a bit each
+  std::uint64_t flags = 0;       ///< of every commit (ring/operation.h)
 };
 
 /// A ring as its consumer has it mapped.
@@ -45,6 +46,8 @@ RingView ring();
 std::uint64_t first_position();
 /// How many records the consumer is to deliver.
 std::uint32_t records_in_all();
+/// Of each record's payload.
+std::uint32_t record_size();
 
 /// The consumer hands a record's first word on; fails when that is not the producer's next one.
 void deliver(std::uint64_t payload);

@@ -36,7 +36,7 @@ void look_all(bool passes_discarded) {
 
 constexpr auto stop_at_discarded = [] { look_all(false); };
 constexpr auto pass_discarded = [] { look_all(true); };
-const RingPlan first_discarded{.records = 2, .discards_first = true};
+const RingPlan first_discarded{.records = 2, .discards = 0b1};
 const Registered at_discarded{"spin_at_discarded", bpf_program(first_discarded, stop_at_discarded)};
 const Registered past_discarded{"spin_past_discarded", bpf_program(first_discarded, pass_discarded)};
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -34,13 +35,21 @@ struct KernelMemory : ExploredMemory {
   }
 };
 
+/// The one relaxed store of 32 bits is that of the poll flag.
+struct OrderedFlagMemory : KernelMemory {
+  using KernelMemory::store_relaxed;
+  static void store_relaxed(std::uint32_t* flag, std::uint32_t value) { store_release(flag, value); }
+};
+
 struct Stage {
   sim::PerfMemory memory = sim::PerfMemory::create(sim::page_size_bytes(), true, sim::UserMapping::kernels).value();
   sim::PerfRingState state;
   sim::PerfEventState event;
   PerfEventPlan plan;
   std::optional<int> source;  ///< the event's descriptor, once it is open
-  std::uint32_t delivered = 0;
+  bool interrupted = false;
+  std::uint32_t delivered = 0;  ///< a bit each
+  std::uint64_t told_lost = 0;
 };
 
 /// The one ring of the process; programs follow one another.
@@ -63,12 +72,35 @@ void begin(const PerfEventPlan& plan) {
   Stage& here = stage();
   here.plan = plan;
   here.source.reset();
+  here.interrupted = false;
   here.delivered = 0;
+  here.told_lost = 0;
   here.event = {.attr = {.wakeup_events = plan.wakes ? 1u : 0u}, .id = 1};
   here.state = sim::start_perf_ring(here.memory.kernel_control_page(), here.memory.kernel_data(),
                                     here.memory.data_size(), here.event.attr, here.event.id, true);
   here.state.head = here.state.wakeup = *here.state.data_head = *here.state.data_tail = plan.start;
   fill_with_old_samples(here.state);
+}
+
+void output(std::uint32_t number);
+
+/// A place where the interrupt may come.
+void interruptible() {
+  Stage& here = stage();
+  if (!here.plan.interrupt || here.interrupted || choose(2) == 0) return;
+  here.interrupted = true;
+  output(here.plan.records - 1);
+}
+
+template <class Memory>
+void write(const sim::PerfRecord& record) {
+  Stage& here = stage();
+  sim::PerfOutput<Memory> output(here.state, here.event, record);
+  while (output.step() != sim::StepResult::done) {
+    if (output.point() != sim::PerfPoint::none) interruptible();
+  }
+  if (output.result() != 0 && !here.plan.loses) fail("the ring is too small for this program");
+  if (output.wants_wakeup() && here.source) wake_source(*here.source);
 }
 
 void output(std::uint32_t number) {
@@ -83,10 +115,38 @@ void output(std::uint32_t number) {
     await(here.state.data_tail, sizeof after, Order::acquire,
           [&](std::uint64_t tail) { return after - tail <= here.state.mask(); });
   }
-  sim::PerfOutput<KernelMemory> output(here.state, here.event, record);
-  output.run();
-  if (output.result() != 0) fail("the ring is too small for this program");
-  if (output.wants_wakeup() && here.source) wake_source(*here.source);
+  here.plan.flag_behind_head ? write<OrderedFlagMemory>(record) : write<KernelMemory>(record);
+}
+
+void produce() {
+  const PerfEventPlan& plan = stage().plan;
+  for (std::uint32_t number = 0; number + (plan.interrupt ? 1 : 0) < plan.records; ++number) output(number);
+  if (!plan.interrupt || stage().interrupted) return;
+  stage().interrupted = true;  // it did not come before: it comes right behind
+  output(plan.records - 1);
+}
+
+/// How many records the ring tells of between tail and head.
+std::uint64_t left_in_ring(const sim::PerfRingState& ring) {
+  std::uint64_t count = 0;
+  ring::perf::RecordHeader header;
+  for (std::uint64_t at = *ring.data_tail; at != *ring.data_head; at += header.size) {
+    std::memcpy(&header, ring.data + (at & ring.mask()), sizeof header);
+    std::uint64_t told = 1;
+    if (header.type == ring::perf::type_lost) std::memcpy(&told, ring.data + ((at + 16) & ring.mask()), sizeof told);
+    count += told;
+  }
+  return count;
+}
+
+void account() {
+  const Stage& here = stage();
+  const std::uint64_t all = here.plan.records;
+  const std::uint64_t delivered = samples_delivered();
+  if (!here.plan.loses && delivered != all) fail("a sample is lost");
+  const std::uint64_t known = delivered + here.told_lost + here.state.lost + left_in_ring(here.state);
+  if (known < all) fail("a sample is neither delivered nor told as lost");
+  if (known > all) fail("more samples are told as lost than were");
 }
 
 /// Takes the flag: two polls in a row are told once [4.1].
@@ -99,8 +159,7 @@ std::uint32_t readiness() {
 std::optional<long> open_event(const Call& call) {
   const auto [number, attr, thread, cpu, group, flags] = call.arguments;
   if (static_cast<int>(cpu) != 0) return -ENODEV;
-  stage().source = open_source(readiness);
-  return *stage().source;
+  return open_perf_event();
 }
 
 std::optional<long> map_event(const MmapCall& call) {
@@ -148,13 +207,29 @@ int open_perf_map() {
   return map;
 }
 
-void deliver_sample(std::uint32_t word) {
-  Stage& here = stage();
-  if (word != here.delivered) fail("a sample is delivered that is not the next one");
-  ++here.delivered;
+PerfEventPages perf_event_pages() {
+  const sim::PerfMemory& memory = stage().memory;
+  return {memory.kernel_control_page(), memory.kernel_data(), memory.data_size()};
 }
 
-std::uint32_t samples_delivered() { return stage().delivered; }
+const PerfEventPlan& perf_event_plan() { return stage().plan; }
+
+int open_perf_event() {
+  stage().source = open_source(readiness);
+  return *stage().source;
+}
+
+void deliver_sample(std::uint32_t word) {
+  Stage& here = stage();
+  if (word >= here.plan.records) fail("a sample is delivered that nobody wrote");
+  const bool late = !here.plan.interrupt && here.delivered >> word > 1;
+  if ((here.delivered >> word & 1) != 0 || late) fail("a sample is delivered that is not the next one");
+  here.delivered |= 1u << word;
+}
+
+void deliver_lost(std::uint64_t count) { stage().told_lost += count; }
+
+std::uint32_t samples_delivered() { return static_cast<std::uint32_t>(std::popcount(stage().delivered)); }
 
 void wait_samples() {
   // The reader's own position, which nobody else stores.
@@ -166,14 +241,8 @@ Program perf_event_program(const PerfEventPlan& plan, std::function<void()> read
   const sim::PerfMemory& memory = stage().memory;
   std::byte* const control = memory.kernel_control_page();
   return {.begin = [plan] { begin(plan); },
-          .threads = {[plan] {
-                        for (std::uint32_t record = 0; record < plan.records; ++record) output(record);
-                      },
-                      std::move(reader)},
-          .end =
-              [plan] {
-                if (stage().delivered != plan.records) fail("a sample is lost");
-              },
+          .threads = {produce, std::move(reader)},
+          .end = account,
           .unread = [] { return *stage().state.data_head != *stage().state.data_tail; },
           .kernel_threads = {0},
           .rings = {{.name = "the ring",

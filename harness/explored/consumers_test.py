@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The consumers of the tree and their mutants under the explorer: the verdict of each, and how many executions it has
+when every one was seen. The mutants of `ordering.cc` are wrong in the ordering of one access alone.
+
+usage: consumers_test.py FOLDER
+"""
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "explore" / "programs"))
+from programs_test import check_verdicts, explore  # noqa: E402
+
+# By file and program: the defect, or the number of complete executions.
+EXPECTED = {
+    "bpf_consumers": {
+        "break_at_end": "failed",
+        "callback_1x2": 345,
+        "callback_2x1": 2216,
+        "callback_discard": 8587,
+        "callback_full": 91,
+        "callback_quiet": ("bounded", 54),
+        "callback_short": 345,
+        "callback_wrap": 345,
+        "consumer_pos_relaxed": "use_after_release",
+        "copy_1x2": 345,
+        "copy_2x1": 2216,
+        "copy_discard": 8587,
+        "copy_full": 91,
+        "copy_quiet": ("bounded", 54),
+        "copy_short": 345,
+        "copy_wrap": 345,
+        "early_timeout": "failed",
+        "header_relaxed": "data_race",
+        "ignore_busy": "data_race",
+        "ignore_discard": "uninitialised_read",
+        "look_without_fence": "missed_wakeup",
+        "producer_pos_relaxed": "data_race",
+        "release_early": "use_after_release",
+        "sleep_without_look": "missed_wakeup",
+        "wrong_rounding": "failed",
+        "zero_copy_1x2": 345,
+        "zero_copy_2x1": 2216,
+        "zero_copy_discard": 7779,
+        "zero_copy_full": 91,
+        "zero_copy_quiet": ("bounded", 54),
+        "zero_copy_short": 345,
+        "zero_copy_wrap": 345,
+    },
+    "perf_consumers": {
+        "count_lost_callbacks": 1590,
+        "data_head_relaxed": "data_race",
+        "data_tail_relaxed": "use_after_release",
+        "drain_all_3": 607,
+        "drain_all_full": 817,
+        "drain_all_interrupted": 134,
+        "drain_all_wrap": 43,
+        "forget_lost": "failed",
+        "perf_flag_before_head": "missed_wakeup",
+        "read_into_3": 648,
+        "read_into_full": 1590,
+        "read_into_interrupted": 134,
+        "read_into_wrap": 43,
+    },
+    "user_producers": {
+        "commit_before_write": "data_race",
+        "forget_space": "data_race",
+        "user_consumer_pos_relaxed": "data_race",
+        "user_header_relaxed": "data_race",
+        "user_producer_pos_relaxed": "data_race",
+        "user_reserve_2": 10,
+        "user_reserve_discard": 141,
+        "user_reserve_full": 14,
+        "user_reserve_wrap": 10,
+    },
+}
+
+
+class Consumers(unittest.TestCase):
+    folder = pathlib.Path()
+
+    def test_each_program_has_its_verdict(self):
+        check_verdicts(self, self.folder, EXPECTED)
+
+    def verdict(self, file, program, memory):
+        return explore(self.folder / file, program, "--memory", memory)[1][program]["verdict"]
+
+    def test_orders_that_x86_keeps_anyway_are_missed_there(self):
+        for file, program in (("bpf_consumers", "header_relaxed"), ("bpf_consumers", "producer_pos_relaxed"),
+                              ("perf_consumers", "data_head_relaxed"), ("user_producers", "user_header_relaxed")):
+            with self.subTest(program=program):
+                self.assertEqual(self.verdict(file, program, "tso"), "proved")
+
+    def test_a_look_without_a_fence_misses_a_wake_up_on_x86_too(self):
+        self.assertEqual(self.verdict("bpf_consumers", "look_without_fence", "tso"), "failed")
+        self.assertEqual(self.verdict("bpf_consumers", "look_without_fence", "sc"), "proved")
+
+    def test_the_kernels_own_flag_before_its_head_harms_nobody_on_x86(self):
+        self.assertEqual(self.verdict("perf_consumers", "perf_flag_before_head", "tso"), "proved")
+
+
+if __name__ == "__main__":
+    Consumers.folder = pathlib.Path(sys.argv.pop())
+    unittest.main()

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The harness's side of the consumer contract (ring/consumer.h) within explored programs: it delivers to the program's
+// judge and sleeps in an epoll of the runtime's, armed as the consumer asks.
+#pragma once
+
+#include <sys/epoll.h>
+#include <time.h>
+
+#include <cerrno>
+#include <cstdint>
+
+#include "explore/explored.h"
+#include "ring/consumer.h"
+
+namespace ringside::harness::explored {
+
+/// What a program asks of what is delivered; fails where it is wrong.
+struct Judge {
+  std::uint64_t (*read)(const void* bytes, std::uint64_t size);  ///< what the bytes say
+  void (*delivered)(std::uint64_t said);
+  void (*lost)(std::uint64_t count);
+  /// Whether a committed record lies where the consumer has come to; null where timeouts are not judged: the look
+  /// orders what the consumer would have to order itself.
+  bool (*readable)() = nullptr;
+};
+
+/// One epoll set of one ring. Threads: one program at a time.
+inline int& epoll_descriptor() {
+  static int descriptor = -1;
+  return descriptor;
+}
+
+/// In begin: the set holds the ring for `events`, before anything is produced.
+inline void arm(int ring, std::uint32_t events, std::uint32_t trigger) {
+  epoll_event event{};
+  event.events = events | (trigger == RINGSIDE_EDGE ? static_cast<std::uint32_t>(EPOLLET) : 0u);
+  epoll_descriptor() = epoll_create1(0);
+  if (epoll_ctl(epoll_descriptor(), EPOLL_CTL_ADD, ring, &event) != 0) explore::fail("the ring cannot be watched");
+}
+
+/// What epoll_wait returns, or a negative errno, and the one event.
+struct Woken {
+  int count = 0;
+  std::uint32_t events = 0;
+};
+/// timeout_ns < 0: without a deadline.
+inline Woken sleep_in_epoll(std::int64_t timeout_ns) {
+  constexpr std::int64_t ns_per_ms = 1'000'000;
+  epoll_event event{};
+  const int timeout_ms = timeout_ns < 0 ? -1 : static_cast<int>((timeout_ns + ns_per_ms - 1) / ns_per_ms);
+  const int count = epoll_wait(epoll_descriptor(), &event, 1, timeout_ms);
+  return {.count = count < 0 ? -errno : count, .events = event.events};
+}
+
+inline std::int64_t virtual_now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+/// Runs one consumer: opens it, and hands over what it delivers. A view is read when it is delivered and again when it
+/// is released, which is at the next record.
+class Host {
+ public:
+  Host(const ringside_consumer& consumer, const ringside_ring& ring, const Judge& judge)
+      : consumer_(consumer), judge_(judge), ring_(ring) {
+    set_.kind = ring.kind;
+    set_.ring_count = 1;
+    set_.rings = &ring_;
+    set_.map_fd = -1;
+    set_.wakeup_events = 1;
+    host_ = {.abi_version = RINGSIDE_CONSUMER_ABI,
+             .struct_size = sizeof(ringside_host),
+             .context = this,
+             .deliver = deliver,
+             .lost = lost,
+             .wait = wait,
+             .wait_fd = nullptr,
+             .now_ns = now_ns,
+             .yield = [](void*) {},
+             .adopt = nullptr};
+    if (consumer_.open(&set_, &host_, &state_) != 0) explore::fail("the consumer does not open the ring");
+  }
+  ~Host() {
+    release();
+    consumer_.close(state_);
+  }
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  std::uint64_t delivered() const { return delivered_; }
+  std::uint64_t lost() const { return lost_; }
+
+  void drain() {
+    if (consumer_.drain(state_, UINT64_MAX) < 0) explore::fail("drain tells an error");
+    release();
+  }
+  int wait(std::int64_t timeout_ns) {
+    left_unread_ = false;
+    const int woken = consumer_.wait(state_, timeout_ns);
+    if (woken == RINGSIDE_WAIT_TIMEOUT && left_unread_) explore::fail("a timeout is told beside a committed record");
+    return woken;
+  }
+
+ private:
+  static Host& as(void* context) { return *static_cast<Host*>(context); }
+
+  void release() {
+    if (view_.token == 0) return;
+    if (judge_.read(view_.data, view_.size) != said_) explore::fail("a view's bytes have changed");
+    if (consumer_.release(state_, view_.token) != 0) explore::fail("a view cannot be released");
+    view_.token = 0;
+  }
+
+  static int deliver(void* context, const ringside_record* record) {
+    Host& host = as(context);
+    host.release();
+    host.said_ = host.judge_.read(record->data, record->size);
+    host.judge_.delivered(host.said_);
+    host.view_ = *record;
+    ++host.delivered_;
+    return 0;
+  }
+  static void lost(void* context, std::uint32_t /*ring*/, std::uint64_t count) {
+    as(context).lost_ += count;
+    as(context).judge_.lost(count);
+  }
+  static int wait(void* context, ringside_ready* ready, std::uint32_t /*max_ready*/, std::int64_t timeout_ns) {
+    const Woken woken = sleep_in_epoll(timeout_ns);
+    Host& host = as(context);
+    if (woken.count == 0 && host.judge_.readable != nullptr) host.left_unread_ = host.judge_.readable();
+    if (woken.count > 0) *ready = {.ring = 0, .events = woken.events};
+    return woken.count;
+  }
+  static std::int64_t now_ns(void* /*context*/) { return virtual_now_ns(); }
+
+  const ringside_consumer& consumer_;
+  const Judge& judge_;
+  ringside_ring ring_;
+  ringside_ring_set set_{};
+  ringside_host host_{};
+  void* state_ = nullptr;
+  ringside_record view_{};  ///< the last record; held where it has a token
+  std::uint64_t said_ = 0;  ///< by it
+  std::uint64_t delivered_ = 0;
+  std::uint64_t lost_ = 0;
+  bool left_unread_ = false;  ///< at the deadline of the wait under way
+};
+
+}  // namespace ringside::harness::explored

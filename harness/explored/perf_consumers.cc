@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The strategies for perf rings and their mutants, as they stand in consumers/, over every execution beside the model's
+// writer, its interrupt and its LOST records.
+#include <cstring>
+
+#include "consumers/mutants/mutants.h"
+#include "consumers/mutants/ordering.h"
+#include "consumers/strategies.h"
+#include "explore/programs/perf_event.h"
+#include "harness/explored/host.h"
+
+namespace ringside::harness::explored {
+namespace {
+
+using explore::Registered;
+using explore::programs::PerfEventPlan;
+namespace programs = explore::programs;
+
+std::uint64_t read(const void* bytes, std::uint64_t size) {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+  const std::uint32_t written = programs::perf_event_plan().size;
+  if (size < written || size >= written + 8) explore::fail("a record is delivered with a size that it does not have");
+  std::memcpy(&first, bytes, sizeof first);
+  std::memcpy(&last, static_cast<const std::byte*>(bytes) + written - sizeof last, sizeof last);
+  if (first != last) explore::fail("a record is delivered whose end is not its own");
+  return first;
+}
+
+constexpr Judge judge{
+    .read = read,
+    .delivered = [](std::uint64_t number) { programs::deliver_sample(static_cast<std::uint32_t>(number)); },
+    .lost = programs::deliver_lost};
+
+ringside_ring mapped() {
+  const programs::PerfEventPages pages = programs::perf_event_pages();
+  return {.kind = RINGSIDE_PERF,
+          .cpu = 0,
+          .fd = -1,
+          .page_size = 4096,
+          .data_size = pages.size,
+          .consumer_page = pages.control,
+          .producer_page = nullptr,
+          .data = pages.data};
+}
+
+using Table = const ringside_consumer& (*)();
+
+/// Until every record is delivered; sleeps whenever nothing is left to read.
+void consume_all(Table table) {
+  Host host(table(), mapped(), judge);
+  while (true) {
+    host.drain();
+    if (host.delivered() + host.lost() >= programs::perf_event_plan().records) return;
+    if (host.wait(-1) < 0) explore::fail("wait tells an error");
+  }
+}
+
+/// A few looks, whatever is there: how many records will be lost nobody knows before.
+void look_thrice(Table table) {
+  Host host(table(), mapped(), judge);
+  for (int look = 0; look < 3; ++look) host.drain();
+}
+
+explore::Program over_ring(const PerfEventPlan& plan, Table table, void (*consume)(Table)) {
+  explore::Program program = perf_event_program(plan, [table, consume] { consume(table); });
+  program.begin = [begin = program.begin, table] {
+    begin();
+    arm(programs::open_perf_event(), EPOLLIN, table().trigger);
+  };
+  return program;
+}
+
+constexpr std::uint64_t page = 4096;
+// Who sleeps is woken as on x86, but for one program.
+constexpr PerfEventPlan three{.records = 3, .wakes = true, .flag_behind_head = true};
+constexpr PerfEventPlan interrupted{.records = 2, .wakes = true, .flag_behind_head = true, .interrupt = true};
+constexpr PerfEventPlan weak{.records = 2, .wakes = true};
+// The first record's payload lies across the end of the data.
+constexpr PerfEventPlan wrapping{.records = 2, .start = page - 16, .size = 12, .wakes = true, .flag_behind_head = true};
+// Three such samples fit.
+constexpr PerfEventPlan full{.records = 5, .size = 1012, .wakes = true, .loses = true};
+
+struct Programs {
+  Programs(const std::string& name, Table table)
+      : three_(name + "_3", over_ring(three, table, consume_all)),
+        interrupted_(name + "_interrupted", over_ring(interrupted, table, consume_all)),
+        wrapping_(name + "_wrap", over_ring(wrapping, table, consume_all)),
+        full_(name + "_full", over_ring(full, table, look_thrice)) {}
+
+  Registered three_;
+  Registered interrupted_;
+  Registered wrapping_;
+  Registered full_;
+};
+
+const Programs read_into("read_into", consumers::read_into);
+const Programs drain_all("drain_all", consumers::drain_all);
+
+const Registered weak_flag{"perf_flag_before_head", over_ring(weak, consumers::read_into, consume_all)};
+
+namespace mutant = consumers::mutant;
+const Registered data_head_relaxed{"data_head_relaxed", over_ring(three, mutant::data_head_relaxed, consume_all)};
+const Registered data_tail_relaxed{"data_tail_relaxed", over_ring(full, mutant::data_tail_relaxed, look_thrice)};
+const Registered lost_callbacks{"count_lost_callbacks", over_ring(full, mutant::count_lost_callbacks, look_thrice)};
+const Registered forget_lost{"forget_lost", over_ring(full, mutant::forget_lost, look_thrice)};
+
+}  // namespace
+}  // namespace ringside::harness::explored
