@@ -82,7 +82,16 @@ void Engine::note_access(std::uintptr_t address, std::size_t size, bool atomic, 
 void Engine::plain(std::uintptr_t address, std::size_t size, bool write) {
   if (recording_) record(write ? StepKind::plain_write : StepKind::plain_read, address, size, Order::relaxed, 0);
   me().site = nullptr;
-  address = canonical(address);
+  while (size > 0) {
+    const std::size_t part = first_piece(address, size);
+    plain_piece(canonical(address), part, write);
+    address += part;
+    size -= part;
+  }
+}
+
+/// An access that lies in one piece where it is accounted for.
+void Engine::plain_piece(std::uintptr_t address, std::size_t size, bool write) {
   note_access(address, size, false, write);
   if (!write) return;
   for (const MixedWord& mixed : mixed_) note_partial_write(mixed, address, size);
@@ -129,6 +138,17 @@ std::uintptr_t Engine::canonical(std::uintptr_t address) const {
     if (offset < alias.size_bytes) return reinterpret_cast<std::uintptr_t>(alias.same_as) + offset;
   }
   return address;
+}
+
+/// How many of the bytes lie before the edge of an alias.
+std::size_t Engine::first_piece(std::uintptr_t address, std::size_t size) const {
+  for (const Alias& alias : program_.aliases) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(alias.begin);
+    for (const std::uintptr_t edge : {begin, begin + alias.size_bytes}) {
+      if (edge > address) size = std::min(size, edge - address);
+    }
+  }
+  return size;
 }
 
 /// A schedule knows from the beginning which words have several widths.

@@ -49,6 +49,25 @@ TEST(SearchFailures, DataBehindAFlagIsARaceUnlessReleasedAndAcquired) {
   }
 }
 
+TEST(SearchFailures, AnAccessThatRunsIntoASecondMappingRacesForTheBytesThere) {
+  // A ring of 16 bytes, mapped twice in a row: what runs over its end goes on at its beginning.
+  alignas(16) static std::byte ring[32];
+  const auto race_of = [](std::size_t begin, std::size_t size, std::size_t other) {
+    return search({.begin = {},
+                   .threads = {[=] { plain_write(ring + begin, size); }, [=] { plain_read(ring + other, 4); }},
+                   .end = {},
+                   .aliases = {{.begin = ring + 16, .size_bytes = 16, .same_as = ring}}},
+                  {});
+  };
+  for (const auto& [begin, other] : {std::pair{8u, 0u}, {8u, 12u}, {8u, 16u}, {12u, 24u}}) {
+    const SearchResult result = race_of(begin, 14, other);
+    ASSERT_TRUE(result.failure) << begin << ' ' << other;
+    EXPECT_EQ(result.failure->kind, FailureKind::data_race);
+    EXPECT_EQ(result.failure->rival, 0u) << begin << ' ' << other;
+  }
+  EXPECT_FALSE(race_of(8, 12, 4).failure);
+}
+
 TEST(SearchFailures, PlainMemoryHoldsWhatTheExecutionStored) {
   // 2 + 2W with the stores of one thread last: whatever the order of visits, memory ends as the modification order.
   std::vector<std::pair<int, int>> ends;
