@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <regex>
 #include <utility>
 
@@ -42,6 +43,7 @@ int explore(const Invocation& invocation) {
   const ring::SignalGuard signals;
   const double begin = steady_seconds();
   auto programs = harness::run_explore(*tasks, invocation.explore.options);
+  if (!programs && programs.error().code == EINVAL) return exit_usage;  // it was told
   if (!programs) return fail(programs.error(), exit_fault);
   report.programs = std::move(*programs);
   report.duration_seconds = steady_seconds() - begin;

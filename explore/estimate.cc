@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <random>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,16 @@
 namespace ringside::explore {
 
 namespace {
+
+/// How many alternatives lead there, the event from which on it is another execution, and the one that it was left at.
+/// What is open is always behind who left it.
+using Kind = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
+
+Kind kind_of(const Graph& graph, const Alternative& alternative) {
+  const bool revisit = alternative.kind == Alternative::Kind::revisit;
+  const std::uint32_t first = revisit ? graph.at(alternative.load).stamp : alternative.stamp;
+  return {alternative.level, first, alternative.stamp};
+}
 
 /// What is run for all that is open of one kind: the graphs of one alternative.
 struct Sample {
@@ -27,9 +38,8 @@ Descent Engine::descend(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   telling_ = true;
   result_ = {};
-  // By how many alternatives lead there, and by events: who is open is so always behind who left it.
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Sample> samples;
-  const auto restart = [&] { samples = {{{0, 0}, {.weight = 1, .tasks = {Task{}}}}}; };
+  std::map<Kind, Sample> samples;
+  const auto restart = [&] { samples = {{{}, {.weight = 1, .tasks = {Task{}}}}}; };
   restart();
   Descent descent;
   while (!samples.empty() && !descent.failed) {
@@ -50,9 +60,9 @@ Descent Engine::descend(std::uint64_t seed) {
       if (result_.complete + result_.blocked != before) descent.executions += sample.weight;
       ++descent.seen;
       descent.failed = result_.failure.has_value();
-      std::map<std::pair<std::uint32_t, std::uint32_t>, Alternative> taken;
+      std::map<Kind, Alternative> taken;
       for (const Alternative& alternative : alternatives()) {
-        const std::pair kind{alternative.level, alternative.stamp};
+        const Kind kind = kind_of(graph(), alternative);
         double& weight = samples[kind].weight;
         weight += sample.weight;
         if (std::uniform_real_distribution<>(0, weight)(random) < sample.weight) taken[kind] = alternative;
@@ -87,7 +97,7 @@ Estimate estimate(const Program& program, const SearchOptions& options, std::uin
   const auto descents = static_cast<double>(estimate.descents);
   const double error = estimate.descents > 1 ? std::sqrt(squares / (descents - 1) / descents) : estimate.executions;
   estimate.low = std::max(estimate.executions - 2 * error, static_cast<double>(longest));
-  estimate.high = std::max(estimate.executions + 2 * error, estimate.low);
+  estimate.high = std::max(estimate.executions + 4 * error, estimate.low);
   return estimate;
 }
 

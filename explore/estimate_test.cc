@@ -21,9 +21,8 @@ TEST(Estimates, AreOnAverageWhatTheSearchCounts) {
     const auto all = static_cast<double>(result.complete + result.blocked);
     const Estimate guessed = estimate(memory.program(), {}, 1, 2000);
     EXPECT_EQ(guessed.descents, 2000u);
-    // Two standard errors are exceeded by one in twenty, four by none here.
-    const double error = (guessed.high - guessed.executions) / 2;
-    EXPECT_NEAR(guessed.executions, all, 4 * error + 1e-6) << i << ": " << tiny;
+    // Four standard errors.
+    EXPECT_NEAR(guessed.executions, all, guessed.high - guessed.executions + 1e-6) << i << ": " << tiny;
     EXPECT_LE(guessed.low, guessed.high);
   }
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "explore/parallel.h"
+#include "ring/sanitizers.h"
 #include "ring/signals.h"
 #include "ring/text.h"
 
@@ -38,7 +39,7 @@ std::string rounded(double number) {
 }
 
 std::string duration(double seconds) {
-  if (seconds < 90) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 90) return fmt::format("{:.0f} s", std::ceil(seconds));
   if (seconds < 90 * 60) return fmt::format("{:.0f} min", seconds / 60);
   if (seconds < 48 * 3600) return fmt::format("{:.0f} h", seconds / 3600);
   return fmt::format("{} days", rounded(seconds / 86400));
@@ -71,6 +72,8 @@ class Pieces {
  private:
   void estimate_first() {
     if (!search_.tells || open_.tasks != OpenSearch{}.tasks) return;
+    // It maps more for abandoned executions than the kernel lets a process copy.
+    if (RINGSIDE_ADDRESS_SANITIZER != 0 && search_.jobs > 1) return;
     const double begin = search_.seconds();
     const double most =
         search_.most_seconds > 0 ? std::min(estimate_seconds, search_.most_seconds / 10) : estimate_seconds;
@@ -153,7 +156,9 @@ std::string to_text(const Advance& advance) {
   std::vector<double> left;
   constexpr double telling_share = 0.001;  // less says nothing of the rest
   if (rate > 0 && share >= telling_share) left.push_back(done * (1 - share) / share / rate);
-  if (rate > 0 && advance.estimate.executions > done) left.push_back((advance.estimate.executions - done) / rate);
+  for (const double all : {advance.estimate.low, advance.estimate.high}) {
+    if (rate > 0 && all > done) left.push_back((all - done) / rate);
+  }
   if (left.empty()) return text;
   const std::string least = duration(*std::min_element(left.begin(), left.end()));
   const std::string most = duration(*std::max_element(left.begin(), left.end()));

@@ -91,14 +91,14 @@ TEST(AdvanceText, SaysWhatIsLeftByWhatWasSeenAndByTheEstimate) {
   Advance advance{.so_far = {.complete = 30'000, .blocked = 0, .share = whole_weight / 4},
                   .new_executions = 30'000,
                   .seconds = 10,
-                  .estimate = {.executions = 60'000, .descents = 100}};
-  // Three quarters are left: 30 s. Or 30,000 executions, 3,000 a second: 10 s.
-  EXPECT_EQ(to_text(advance), "25.0 %, 30,000 executions, 3,000 a second, 10 s to 30 s left");
-  advance.estimate.executions = 20'000;  // which it was not
+                  .estimate = {.executions = 70'000, .low = 60'000, .high = 150'000, .descents = 100}};
+  // Three quarters are left: 30 s. Or 30,000 to 120,000 executions, 3,000 a second: 10 s to 40 s.
+  EXPECT_EQ(to_text(advance), "25.0 %, 30,000 executions, 3,000 a second, 10 s to 40 s left");
+  advance.estimate.high = advance.estimate.low = 20'000;  // which it was not
   EXPECT_EQ(to_text(advance), "25.0 %, 30,000 executions, 3,000 a second, 30 s left");
   advance.so_far.share = 1;  // nobody knows
   EXPECT_EQ(to_text(advance), "0.0 %, 30,000 executions, 3,000 a second");
-  advance.estimate.executions = 3e9;
+  advance.estimate.high = 3e9;
   EXPECT_EQ(to_text(advance), "0.0 %, 30,000 executions, 3,000 a second, 12 days left");
 }
 

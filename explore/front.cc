@@ -11,6 +11,7 @@
 #include <fstream>
 #include <optional>
 #include <sstream>
+#include <system_error>
 
 #include "explore/checkpoint.h"
 #include "explore/exhaustive.h"
@@ -64,7 +65,13 @@ class Front {
     for (Checkpoint::Part& part : kept_.programs) {
       if (signals && ring::interrupted_by() != 0) break;
       if (!options_.quiet && kept_.programs.size() > 1) say(fmt::format("exploring {}\n", part.name));
-      reports.push_back(part.ended ? *part.ended : explore_one(part));
+      try {
+        reports.push_back(part.ended ? *part.ended : explore_one(part));
+      } catch (const std::system_error& fault) {
+        return refuse(program_,
+                      {fmt::format("search by {} processes", options_.jobs), fault.what(), "say fewer --jobs"},
+                      front_fault);
+      }
       if (const auto kept = keep(); !kept) return refuse(program_, kept.error(), front_fault);
     }
     if (!options_.quiet && reports.size() < kept_.programs.size()) {

@@ -29,6 +29,8 @@ namespace {
 
 using Result = ring::Result<std::vector<explore::ProgramReport>>;
 
+constexpr int refused_status = 2;  ///< of a program's front: what it was asked cannot be done
+
 struct Output {
   int status = 0;  ///< as waitpid gives it
   std::string text;
@@ -84,7 +86,10 @@ Result reports_of(const std::string& path, const std::vector<std::string>& argum
   const std::string how = WIFSIGNALED(output->status)
                               ? fmt::format("it was ended by SIG{}", sigabbrev_np(WTERMSIG(output->status)))
                               : fmt::format("it ended with status {}", WEXITSTATUS(output->status));
-  return ring::error(fmt::format("explore with {}", path), how, "what it wrote above says why");
+  auto error = ring::error(fmt::format("explore with {}", path), how, "what it wrote above says why");
+  const bool refused = WIFEXITED(output->status) && WEXITSTATUS(output->status) == refused_status;
+  if (refused) error.value().code = EINVAL;
+  return error;
 }
 
 std::vector<std::string> lines_of(const std::string& text) {

@@ -38,7 +38,7 @@ ring::Result<std::vector<ExploreTask>> plan_explore(const std::vector<std::strin
 
 /// One child after the other with these options (explore/front.h) besides; their reports, each with the `ringside
 /// replay` line that repeats its failure. A signal (interrupted_by) is handed on to the child under way, which reports
-/// what it has seen; the rest is left out.
+/// what it has seen; the rest is left out. What a child refuses, and has said why, is an error with code EINVAL.
 ring::Result<std::vector<explore::ProgramReport>> run_explore(const std::vector<ExploreTask>& tasks,
                                                               const std::vector<std::string>& options);
 
