@@ -14,12 +14,14 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <random>
 #include <set>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "explore/parted_programs.h"
+#include "explore/tiny_programs.h"
 #include "ring/sanitizers.h"
 
 namespace ringside::explore {
@@ -68,6 +70,25 @@ TEST(Processes, CountTogetherWhatOneSearchCounts) {
     EXPECT_EQ(together.complete, whole.complete);
     EXPECT_EQ(together.blocked, whole.blocked);
   }
+}
+
+TEST(Processes, CountOfRandomProgramsWhatOneSearchCounts) {
+  if (!can_fork_after_searches) GTEST_SKIP() << "AddressSanitizer has mapped too much for the kernel to fork";
+  std::mt19937 random(20261206);
+  for (int i = 0; i < 60; ++i) {
+    const TinyProgram tiny = draw_program(random, i % 3 == 0);
+    const TinyMemory memory(tiny);
+    const SearchResult whole = search(memory.program());
+    const SearchResult together = search_in_processes(memory.program(), {}, 2);
+    EXPECT_FALSE(together.failure);
+    EXPECT_EQ(together.complete, whole.complete) << i << ": " << tiny;
+    EXPECT_EQ(together.blocked, whole.blocked) << i << ": " << tiny;
+    EXPECT_EQ(together.mixed_words, whole.mixed_words) << i << ": " << tiny;
+  }
+  const SearchResult whole = search(creating());
+  const SearchResult together = search_in_processes(creating(), {}, 3);
+  EXPECT_EQ(together.complete, whole.complete);
+  EXPECT_EQ(together.blocked, whole.blocked);
 }
 
 TEST(Processes, TellAFailureStepByStep) {
