@@ -67,6 +67,7 @@ struct Flags {
   Flag resume{"--resume", "go on with what such a file has kept", "FILE"};
   Flag executions{"--executions", "no more executions of a program than these, such as 500 or 10K", "N"};
   Flag events{"--events", "more events in one execution are a loop without an end; default: 1000", "N"};
+  Flag gdb{"--gdb", "a token: in a debugger, stopped where a race or a failed expectation is found", ""};
   Flag program{"--program", "the explored program that a token is of; default: the shipped one", "FILE"};
   Flag seed{"--seed", "every choice is drawn from it, decimal or 0x; default: a new one", "S"};
   Flag hang_timeout{"--hang-timeout",
@@ -84,7 +85,7 @@ struct Flags {
     if (command == "explore")
       return {&memory, &search,     &preemptions, &jobs, &time,   &executions, &events,
               &shard,  &checkpoint, &resume,      &seed, &format, &output,     &quiet};
-    if (command == "replay") return {&program, &format, &output, &quiet};
+    if (command == "replay") return {&program, &gdb, &format, &output, &quiet};
     if (command == "mutants") return {&world, &consumer, &seed, &hang_timeout, &format, &output, &quiet};
     return {&format, &output, &quiet};
   }
@@ -352,6 +353,7 @@ ring::Result<void> take_all(const Flags& flags, Invocation& invocation) {
   if (taken) taken = take(flags.hang_timeout, parse_duration_ms, options.hang_timeout_ms);
   if (taken) taken = take_explore(flags, invocation.explore);
   if (taken) taken = take(flags.program, parse_path, invocation.program);
+  if (taken) taken = take(flags.gdb, parse_switch, invocation.gdb);
   if (taken) taken = take_format(flags.format, invocation.command, invocation);
   if (taken) taken = take(flags.output, parse_path, invocation.output);
   if (taken) taken = take(flags.quiet, parse_switch, invocation.quiet);

@@ -52,6 +52,7 @@ struct Invocation {
   std::string topic;              ///< of list; empty: everything
   std::string file;               ///< of replay: a script's path, or a token
   std::string program;            ///< of replay: the file that the token is of; empty: the shipped one
+  bool gdb = false;               ///< of replay of a token: in a debugger
 
   harness::ReportFormat format = harness::ReportFormat::table;
   std::string output;  ///< path of the report; empty: standard output

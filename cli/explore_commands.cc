@@ -23,6 +23,13 @@ std::size_t programs_of(const std::vector<harness::ExploreTask>& tasks) {
   return count;
 }
 
+/// Becomes the debugger; returns where there is none.
+int debug(const std::string& program, const std::string& token) {
+  execlp("gdb", "gdb", "-quiet", "-ex", "break ringside::explore::Engine::fail", "-ex", "run", "--args",
+         program.c_str(), "--quiet", "--replay", token.c_str(), nullptr);
+  return fail(ring::errno_error("run gdb", errno, "install gdb, or leave --gdb out").value(), exit_cannot);
+}
+
 }  // namespace
 
 int explore(const Invocation& invocation) {
@@ -59,6 +66,10 @@ bool is_token(const std::string& text) {
 int replay_token(const Invocation& invocation) {
   const auto shipped = harness::explored_files(harness::explored_folder());
   if (!shipped) return fail(shipped.error(), exit_fault);
+  if (invocation.gdb) {
+    const auto task = harness::task_of_token(invocation.file, invocation.program, *shipped);
+    return task ? debug(task->path, invocation.file) : fail(task.error(), exit_usage);
+  }
   const Result<OutputFile> output = OutputFile::prepare(invocation.output);
   if (!output) return fail(output.error(), exit_usage);
   auto report = begun_report<harness::ExploreReport>(invocation, 1);

@@ -75,6 +75,24 @@ class Explore(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn(f"the failure is of build {other}, and this is build {build}", done.stderr)
 
+    def test_a_token_is_repeated_in_a_debugger(self):
+        token = failure_of("a1_release_edge")[1]["failure"]["token"]
+        program = str(pathlib.Path(RINGSIDE).resolve().parent / "explored" / "missed_wakeups")
+        with tempfile.TemporaryDirectory() as folder:
+            fake = pathlib.Path(folder) / "gdb"
+            fake.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\nexit 7\n', encoding="utf-8")
+            fake.chmod(0o755)
+            run = [RINGSIDE, "replay", token, "--gdb"]
+            done = subprocess.run(run, env={"PATH": f"{folder}:/bin"}, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 7, done.stderr)
+            words = done.stdout.splitlines()
+            self.assertIn("break ringside::explore::Engine::fail", words)
+            self.assertEqual(words[words.index("--args") + 1:], [program, "--quiet", "--replay", token])
+            fake.unlink()
+            done = subprocess.run(run, env={"PATH": folder}, capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stdout), (3, ""))
+            self.assertRegex(done.stderr, r"^ringside: run gdb: .*; install gdb, or leave --gdb out\n$")
+
     def test_a_program_is_found_by_its_path_too(self):
         path = pathlib.Path(RINGSIDE).parent / "explored" / "missed_wakeups"
         done = ringside("explore", str(path), "--format", "json")

@@ -182,18 +182,22 @@ Result run_explore(const std::vector<ExploreTask>& tasks, const std::vector<std:
   return all;
 }
 
+ring::Result<ExploreTask> task_of_token(const std::string& token, const std::string& path,
+                                        const std::vector<ExploredFile>& shipped) {
+  if (!path.empty()) return ExploreTask{path, {}, false};
+  const auto planned = plan_explore({token.substr(0, token.find('/'))}, shipped);
+  if (!planned) return tl::unexpected(planned.error());
+  return planned->front();
+}
+
 ring::Result<explore::ProgramReport> replay_explored(const std::string& token, const std::string& path,
                                                      const std::vector<ExploredFile>& shipped) {
-  ExploreTask task{path, {}, false};
-  if (path.empty()) {
-    const auto planned = plan_explore({token.substr(0, token.find('/'))}, shipped);
-    if (!planned) return tl::unexpected(planned.error());
-    task = planned->front();
-  }
-  Result reports = reports_of(task.path, {"--replay", token, "--format", "json"});
+  const ring::Result<ExploreTask> task = task_of_token(token, path, shipped);
+  if (!task) return tl::unexpected(task.error());
+  Result reports = reports_of(task->path, {"--replay", token, "--format", "json"});
   if (!reports) return tl::unexpected(reports.error());
   if (reports->size() != 1) return ring::error("replay " + token, "the program reported nothing", "build it anew");
-  add_replay(reports->front(), task);
+  add_replay(reports->front(), *task);
   return reports->front();
 }
 

@@ -42,6 +42,10 @@ ring::Result<std::vector<ExploreTask>> plan_explore(const std::vector<std::strin
 ring::Result<std::vector<explore::ProgramReport>> run_explore(const std::vector<ExploreTask>& tasks,
                                                               const std::vector<std::string>& options);
 
+/// What the token is of: the file given, or else the shipped one that has a program of its name.
+ring::Result<ExploreTask> task_of_token(const std::string& token, const std::string& path,
+                                        const std::vector<ExploredFile>& shipped);
+
 /// Repeats the failure that the token names, by the file given or else the shipped one.
 ring::Result<explore::ProgramReport> replay_explored(const std::string& token, const std::string& path,
                                                      const std::vector<ExploredFile>& shipped);
