@@ -100,7 +100,7 @@ class SetupTest(unittest.TestCase):
 
     def test_developers_get_more(self):
         status, _, errors, _ = self.machine(ALL).setup("--check", "--dev")
-        self.assertEqual((status, errors), (1, "scripts/setup: missing: ccache clang-tidy-19 shellcheck\n"))
+        self.assertEqual((status, errors), (1, "scripts/setup: missing: ccache clang-tidy-19 gdb shellcheck\n"))
 
 
 if __name__ == "__main__":
