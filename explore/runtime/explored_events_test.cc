@@ -120,10 +120,23 @@ TEST(ExploredRing, GoingRoundUntilSomethingComesIsNone) {
   expect_clean(run_beside_records({produce_two, poll_until_two}, begin_level_ring));
 }
 
+TEST(ExploredEpoll, AnEdgeThatWasTakenIsNotThereInTheNextRound) {
+  expect_failure(run_all({write_event, wait_and_do_nothing}, begin_edge), FailureKind::deadlock,
+                 "waiting for ever: thread 1");
+  expect_failure(run_all({write_event, wait_and_do_nothing}, begin_level), FailureKind::busy_spin);
+}
+
 TEST(ExploredEpoll, WaitingAgainAfterEachTimeoutIsNoDeadlock) {
   const Seen seen = run_all({wait_again_and_again}, begin_level);
   EXPECT_FALSE(seen.result.failure) << seen.result.failure->what;
   EXPECT_TRUE(seen.result.cut);
+}
+
+TEST(ExploredEpoll, WhoWaitsForAThreadThatATimeoutWakesIsInNoDeadlock) {
+  const Seen seen = run_all({wait_a_while_and_write, read_event}, begin_level);
+  EXPECT_FALSE(seen.result.failure) << seen.result.failure->what;
+  EXPECT_TRUE(seen.result.cut);  // the second timeout
+  expect_failure(run_all({wait_for_ever, read_event}, begin_level), FailureKind::deadlock, "thread 0, thread 1");
 }
 
 TEST(ExploredTimer, ExpiresBeforeOrAfterAnythingElse) {

@@ -190,6 +190,11 @@ void wait_again_and_again() {
   while (word.load(std::memory_order_acquire) == 0) wait_for_events(10);
 }
 
+void wait_a_while_and_write() {
+  for (int time = 0; time < 2; ++time) wait_for_events(10);
+  write_event();
+}
+
 void begin_timer() {
   begin_level();
   timer_fd = timerfd_create(CLOCK_MONOTONIC, 0);

@@ -37,6 +37,7 @@ void wait_and_do_nothing();
 void poll_and_do_nothing();
 void poll_until_two();
 void wait_again_and_again();
+void wait_a_while_and_write();
 
 void begin_timer();
 void wait_for_timer();
