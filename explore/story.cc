@@ -373,7 +373,8 @@ class Story {
         "{} {} {}.",
         name(store), doing(store), place(store), positions(span), same ? "it" : name(late), doing(late), place(late)));
     story.push_back(fmt::format(
-        "That no producer came in between is luck: in a ring that is nearly full {} would be met with the next lap's "
+        "If no producer came in between, that was luck: in a ring that is nearly full {} would be met with the next "
+        "lap's "
         "bytes, or with some of both. {}",
         steps_[late].memory,
         same ? fmt::format("The store to {} must come after the last look at what it hands back.", steps_[store].memory)

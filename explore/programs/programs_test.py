@@ -109,6 +109,12 @@ class Programs(unittest.TestCase):
             _, reports = explore(self.folder / "missed_wakeups", name, "--memory", "tso")
             self.assertEqual(reports[name]["verdict"], verdict)
 
+    def test_on_x86_every_store_of_a_position_releases_but_none_waits_for_a_later_read(self):
+        for name, verdict in (("position_stored_relaxed", "proved"), ("g1_view_kept", "failed")):
+            for memory in ("sc", "tso"):
+                _, reports = explore(self.folder / "ring_views", name, "--memory", memory)
+                self.assertEqual(reports[name]["verdict"], verdict, memory)
+
     def test_every_step_of_explored_code_has_its_line(self):
         _, reports = explore(self.folder / "missed_wakeups", "a1_release_edge")
         for step in reports["a1_release_edge"]["failure"]["steps"]:
