@@ -41,6 +41,17 @@ class Memory {
     return "";
   }
 
+  /// The program gives it a name.
+  bool has_name(std::uintptr_t address) const { return smallest(first_address(address)) != nullptr; }
+
+  std::uintptr_t first_address(std::uintptr_t address) const {
+    for (const Alias& alias : program_.aliases) {
+      const std::uintptr_t offset = address - reinterpret_cast<std::uintptr_t>(alias.begin);
+      if (offset < alias.size_bytes) return reinterpret_cast<std::uintptr_t>(alias.same_as) + offset;
+    }
+    return address;
+  }
+
  private:
   static std::uintptr_t begin_of(const Name& name) { return reinterpret_cast<std::uintptr_t>(name.begin); }
 
@@ -51,14 +62,6 @@ class Memory {
       if (holds && (best == nullptr || name.size_bytes < best->size_bytes)) best = &name;
     }
     return best;
-  }
-
-  std::uintptr_t first_address(std::uintptr_t address) const {
-    for (const Alias& alias : program_.aliases) {
-      const std::uintptr_t offset = address - reinterpret_cast<std::uintptr_t>(alias.begin);
-      if (offset < alias.size_bytes) return reinterpret_cast<std::uintptr_t>(alias.same_as) + offset;
-    }
-    return address;
   }
 
   static std::string part(const std::string& name, std::size_t offset, std::size_t whole, std::size_t size) {
@@ -103,6 +106,7 @@ class Steps {
       for (const std::size_t missed : failure.steps[index].missed) add(step.missed, reported_[missed]);
     }
     add_relations();
+    find_own(memory);
     take_off_common_folder();
   }
 
@@ -143,6 +147,22 @@ class Steps {
     if (place.known()) told.source = fmt::format("{}:{}", place.file, place.line);
     told.function = place.function;
     return told;
+  }
+
+  /// What a thread does to its own memory is of interest where that has a name, or where it fails.
+  void find_own(const Memory& memory) {
+    const auto overlap = [&memory](const Step& a, const Step& b) {
+      const std::uintptr_t one = memory.first_address(a.address);
+      const std::uintptr_t other = memory.first_address(b.address);
+      return one < other + b.size_bytes && other < one + a.size_bytes;
+    };
+    for (std::size_t index = 0; index + 1 < failure_.steps.size(); ++index) {
+      const Step& step = failure_.steps[index];
+      if (!is_plain(step) || failure_.rival == index || memory.has_name(step.address)) continue;
+      steps_[reported_[index]].own = std::ranges::none_of(failure_.steps, [&](const Step& other) {
+        return other.thread != step.thread && other.size_bytes != 0 && overlap(step, other);
+      });
+    }
   }
 
   /// What the graph knows of loads: which steps' stores they saw and which are newer.
@@ -258,6 +278,13 @@ std::string to_text(const ReportedStep& step) {
   if (step.value) text += (step.memory.empty() || step.before ? " " : " = ") + number_text(*step.value);
   if (!step.order.empty()) text += " (" + step.order + ")";
   return text;
+}
+
+std::size_t own_steps(const ReportedFailure& failure, std::size_t index) {
+  const std::vector<ReportedStep>& steps = failure.steps;
+  std::size_t end = index;
+  while (end < steps.size() && steps[end].own && steps[end].thread == steps[index].thread) ++end;
+  return end - index;
 }
 
 std::string_view part_in(const ReportedFailure& failure, std::size_t index) {

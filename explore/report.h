@@ -32,6 +32,7 @@ struct ReportedStep {
   bool asleep = false;
   bool timed = false;       ///< asleep until a timeout
   bool repeats = false;     ///< of a round that its thread stays in
+  bool own = false;         ///< a plain access of memory without a name that no other thread accesses
   std::string source = {};  ///< `explore/ring.cc:41`; empty where that is not known
   std::string function = {};
   // Other steps, by their index.
@@ -97,6 +98,8 @@ std::vector<std::string> story_of(const ProgramReport& report, const ReportedFai
 
 /// How a step is told in a few words: `load producer_pos = 0x10 (acquire)`.
 std::string to_text(const ReportedStep& step);
+/// How many steps from that one on are of one thread and its own(): shown as one.
+std::size_t own_steps(const ReportedFailure& failure, std::size_t index);
 /// Decimal below ten, else hexadecimal.
 std::string number_text(std::uint64_t value);
 /// What a step has to do with the defect, in a word or two; empty: nothing.

@@ -12,7 +12,7 @@
 namespace ringside::explore {
 namespace {
 
-constexpr std::size_t lane_width = 330;
+constexpr std::size_t lane_width = 376;  ///< room for most_letters and a margin on either side
 constexpr std::size_t lane_gap = 60;
 constexpr std::size_t row_height = 30;
 constexpr std::size_t box_height = 24;
@@ -75,16 +75,26 @@ bool is_bad(const ReportedFailure& failure, std::size_t index) {
 }
 
 std::size_t lane_left(std::size_t thread) { return left + thread * (lane_width + lane_gap); }
-std::size_t row_middle(std::size_t step) { return top + step * row_height + row_height / 2; }
+std::size_t row_middle(std::size_t row) { return top + row * row_height + row_height / 2; }
+
+/// By step its row: a thread's accesses of its own memory, one after the other, share one.
+std::vector<std::size_t> rows_of(const ReportedFailure& failure) {
+  std::vector<std::size_t> rows;
+  for (std::size_t row = 0; rows.size() < failure.steps.size(); ++row) {
+    rows.resize(rows.size() + std::max<std::size_t>(own_steps(failure, rows.size()), 1), row);
+  }
+  return rows;
+}
 
 /// From the side of one step's box to that of another; within a lane it goes round on the right.
-std::string arrow(const ReportedFailure& failure, std::size_t from, std::size_t to, const char* kind) {
+std::string arrow(const ReportedFailure& failure, const std::vector<std::size_t>& rows, std::size_t from,
+                  std::size_t to, const char* kind) {
   const std::size_t a = failure.steps[from].thread;
   const std::size_t b = failure.steps[to].thread;
   const std::size_t x1 = lane_left(a) + (a <= b ? lane_width : 0);
   const std::size_t x2 = lane_left(b) + (a < b ? 0 : lane_width);
-  const std::size_t y1 = row_middle(from);
-  const std::size_t y2 = row_middle(to);
+  const std::size_t y1 = row_middle(rows[from]);
+  const std::size_t y2 = row_middle(rows[to]);
   const auto bent = [](std::size_t x, bool right) { return right ? x + 30 : x - 30; };
   return fmt::format(R"svg(<path class="{}" d="M{},{} C{},{} {},{} {},{}" marker-end="url(#{})"/>)svg"
                      "\n",
@@ -94,7 +104,8 @@ std::string arrow(const ReportedFailure& failure, std::size_t from, std::size_t 
 std::string lanes_of(const ProgramReport& report) {
   const ReportedFailure& failure = *report.failure;
   const std::size_t width = lane_left(report.threads.size());
-  const std::size_t height = top + failure.steps.size() * row_height + 10;
+  const std::vector<std::size_t> rows = rows_of(failure);
+  const std::size_t height = top + (rows.back() + 1) * row_height + 10;
   std::string svg = fmt::format(R"(<div class="scroll"><svg viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img")"
                                 " aria-label=\"what each thread did, in order\">\n<defs>",
                                 width, height);
@@ -112,21 +123,24 @@ std::string lanes_of(const ProgramReport& report) {
                        middle, escaped(report.threads[thread]), height);
   }
   for (std::size_t index = 0; index < failure.steps.size(); ++index) {
+    if (index > 0 && rows[index] == rows[index - 1]) continue;
     const ReportedStep& step = failure.steps[index];
     const std::size_t x = lane_left(step.thread);
-    const std::size_t y = row_middle(index);
+    const std::size_t y = row_middle(rows[index]);
+    const std::size_t own = own_steps(failure, index);
+    const std::string what = own > 1 ? fmt::format("{} accesses of its own memory", own) : to_text(step);
     svg += fmt::format(
         R"(<text class="faint" x="{}" y="{}" text-anchor="end">{}</text><g><title>{} {}</title>)"
         R"(<rect class="box{}" x="{}" y="{}" width="{}" height="{}" rx="4"/><text x="{}" y="{}">{}</text></g>)"
         "\n",
-        left - 12, y + 4, index + 1, escaped(to_text(step)), escaped(step.source), is_bad(failure, index) ? " bad" : "",
-        x, y - box_height / 2, lane_width, box_height, x + 8, y + 4, escaped(shortened(to_text(step))));
+        left - 12, y + 4, index + 1, escaped(what), escaped(step.source), is_bad(failure, index) ? " bad" : "", x,
+        y - box_height / 2, lane_width, box_height, x + 8, y + 4, escaped(shortened(what)));
   }
   for (std::size_t index = 0; index < failure.steps.size(); ++index) {
     const ReportedStep& step = failure.steps[index];
     const bool elsewhere = step.reads_from && failure.steps[*step.reads_from].thread != step.thread;
-    if (elsewhere) svg += arrow(failure, *step.reads_from, index, "seen");
-    if (!step.missed.empty()) svg += arrow(failure, step.missed.back(), index, "missed");
+    if (elsewhere) svg += arrow(failure, rows, *step.reads_from, index, "seen");
+    if (!step.missed.empty()) svg += arrow(failure, rows, step.missed.back(), index, "missed");
   }
   return svg + "</svg></div>\n";
 }

@@ -57,6 +57,7 @@ Json to_json(const ReportedStep& step, std::size_t index) {
   json["asleep"] = step.asleep;
   json["timed"] = step.timed;
   json["repeats"] = step.repeats;
+  json["own"] = step.own;
   json["source"] = step.source;
   json["function"] = step.function;
   json["reads_from"] = step.reads_from ? Json(*step.reads_from + 1) : Json(nullptr);
@@ -76,6 +77,7 @@ ReportedStep step_from(const Json& json, std::size_t steps) {
           .asleep = json.at("asleep"),
           .timed = json.at("timed"),
           .repeats = json.at("repeats"),
+          .own = json.at("own"),
           .source = json.at("source"),
           .function = json.at("function"),
           .reads_from = index_of(json.at("reads_from"), steps),

@@ -253,6 +253,30 @@ TEST(Report, TheTableHasAColumnForEachThreadAndMarksWhatIsStale) {
   EXPECT_NE(text_of(report, {.colour = true}).find('\x1b'), std::string::npos);
 }
 
+TEST(Report, AccessesOfAThreadsOwnMemoryAreShownAsOne) {
+  static std::array<std::uint64_t, 3> own;
+  static std::uint64_t named;
+  Program program = racy(Order::relaxed, Order::acquire);
+  program.names.push_back({&named, 8, "state"});
+  program.threads[0] = [write = program.threads[0]] {
+    for (std::uint64_t& word : own) plain_write(&word, 8);
+    plain_write(&named, 8);
+    write();
+  };
+  const ProgramReport report = reported(program);
+  ASSERT_TRUE(report.failure);
+  const std::string text = text_of(report, {});
+  EXPECT_TRUE(std::regex_search(text, std::regex("\n +1  \\(3 accesses of its own memory\\).*\n +4  write state")))
+      << text;
+  const std::string page = html_of({report});
+  EXPECT_NE(page.find(">3 accesses of its own memory</text>"), std::string::npos);
+  EXPECT_TRUE(std::regex_search(page, std::regex("<td>3</td><td>writer</td><td class=\"what\">write ")))
+      << "the page's table has every step";
+  EXPECT_EQ(own_steps(*report.failure, 0), 3u);
+  // What races is shown, whoever names it.
+  EXPECT_FALSE(report.failure->steps.back().own || report.failure->steps[*report.failure->rival].own);
+}
+
 TEST(Report, IsTheSameAfterJson) {
   std::vector<ProgramReport> reports{
       reported(both_asleep(Order::release, Order::acquire, false)), reported(racy(Order::release, Order::acquire)),

@@ -33,6 +33,7 @@ std::string marks_of(const ReportedFailure& failure, std::size_t index) {
 }
 
 struct Row {
+  std::size_t number = 0;  ///< of the step, the first where they are several
   std::size_t thread = 0;
   std::string text = {};
   std::string marks = {};
@@ -44,9 +45,15 @@ std::string table_of(const ProgramReport& report, const TextStyle& style) {
   std::vector<std::size_t> widths = {};
   for (const std::string& thread : report.threads) widths.push_back(thread.size());
   std::vector<Row> rows = {};
-  for (std::size_t index = 0; index < failure.steps.size(); ++index) {
+  for (std::size_t index = 0; index < failure.steps.size();) {
     const ReportedStep& step = failure.steps[index];
-    rows.push_back({step.thread, to_text(step), marks_of(failure, index), step.source});
+    const std::size_t own = own_steps(failure, index);
+    if (own > 1) {
+      rows.push_back({index + 1, step.thread, fmt::format("({} accesses of its own memory)", own), "", step.source});
+    } else {
+      rows.push_back({index + 1, step.thread, to_text(step), marks_of(failure, index), step.source});
+    }
+    index += std::max<std::size_t>(own, 1);
     widths[step.thread] = std::max(widths[step.thread], rows.back().text.size());
   }
   std::string head = "  step";
@@ -54,9 +61,8 @@ std::string table_of(const ProgramReport& report, const TextStyle& style) {
     head += fmt::format("  {:<{}}", report.threads[thread], widths[thread]);
   }
   std::string text = paint(style, Tone::strong, head + "  where") + '\n';
-  for (std::size_t index = 0; index < rows.size(); ++index) {
-    const Row& row = rows[index];
-    text += fmt::format("  {:>4}", index + 1);
+  for (const Row& row : rows) {
+    text += fmt::format("  {:>4}", row.number);
     for (std::size_t thread = 0; thread < widths.size(); ++thread) {
       text += fmt::format("  {:<{}}", thread == row.thread ? row.text : "", widths[thread]);
     }
