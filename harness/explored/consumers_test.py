@@ -48,6 +48,12 @@ EXPECTED = {
         "zero_copy_short": 345,
         "zero_copy_wrap": 345,
     },
+    # The kernel orders the stores of a payload behind that of overwrite_pos on x86 alone.
+    "overwrite_consumers": {
+        "overwrite_ignores_pos": "failed",
+        "overwrite_no_second_look": "failed",
+        "overwrite_snapshot_3": "failed",
+    },
     "perf_consumers": {
         "count_lost_callbacks": 1590,
         "data_head_relaxed": "data_race",
@@ -95,6 +101,12 @@ class Consumers(unittest.TestCase):
     def test_a_look_without_a_fence_misses_a_wake_up_on_x86_too(self):
         self.assertEqual(self.verdict("bpf_consumers", "look_without_fence", "tso"), "failed")
         self.assertEqual(self.verdict("bpf_consumers", "look_without_fence", "sc"), "proved")
+
+    def test_overwrite_rings_are_read_right_on_x86_and_by_nobody_who_looks_once(self):
+        for program, verdict in (("overwrite_snapshot_3", "proved"), ("overwrite_no_second_look", "failed"),
+                                 ("overwrite_ignores_pos", "failed")):
+            with self.subTest(program=program):
+                self.assertEqual(self.verdict("overwrite_consumers", program, "tso"), verdict)
 
     def test_the_kernels_own_flag_before_its_head_harms_nobody_on_x86(self):
         self.assertEqual(self.verdict("perf_consumers", "perf_flag_before_head", "tso"), "proved")
