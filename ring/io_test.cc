@@ -3,10 +3,12 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <string>
 #include <thread>
 
 namespace ringside::ring {
@@ -33,6 +35,28 @@ TEST(Io, AWriteThatFailsIsTold) {
   ASSERT_GE(full, 0);
   EXPECT_EQ(write_all(full, "text"), ENOSPC);
   ::close(full);
+}
+
+TEST(Io, AFileIsReplacedAsAWholeOrNotAtAll) {
+  const std::string folder = testing::TempDir() + "ringside_io_" + std::to_string(::getpid());
+  ASSERT_EQ(::mkdir(folder.c_str(), 0700), 0);
+  const std::string path = folder + "/file";
+  const auto text = [&path] {
+    const int file = ::open(path.c_str(), O_RDONLY);
+    const std::string read = read_all(file);
+    ::close(file);
+    return read;
+  };
+  ASSERT_TRUE(replace_file(path, "a longer text"));
+  ASSERT_TRUE(replace_file(path, "text"));
+  EXPECT_EQ(text(), "text");
+  // A folder cannot be replaced by a file, nor a file be written where there is no folder.
+  EXPECT_EQ(to_string(replace_file(folder, "text").error()), "write " + folder + ": EISDIR");
+  EXPECT_NE(::access((folder + ".new").c_str(), F_OK), 0);
+  EXPECT_EQ(replace_file(path + "/file", "text").error().code, ENOTDIR);
+  EXPECT_EQ(text(), "text");
+  ::unlink(path.c_str());
+  ::rmdir(folder.c_str());
 }
 
 TEST(Io, WhatCannotBeReadIsEmpty) { EXPECT_EQ(read_all(-1), ""); }
