@@ -29,25 +29,26 @@ void Laps::set_rings(const std::vector<Ring>& rings, const std::vector<std::uint
   for (std::size_t index = 0; index < rings.size(); ++index) {
     const Ring& ring = rings[index];
     assert(ring.consumed != nullptr && ring.produced != nullptr && (ring.size_bytes & (ring.size_bytes - 1)) == 0);
-    states_.push_back({.ring = ring, .data = data[index], .bytes = std::vector<Byte>(ring.size_bytes), .passings = {}});
+    states_.push_back({.ring = ring, .data = data[index]});
   }
 }
 
 void Laps::begin() {
-  ++era_;
   for (State& state : states_) {
     state.consumed = word_at(state.ring.consumed);
     state.produced = state.claimed = word_at(state.ring.produced);
+    state.bytes.clear();
     state.passings.clear();
   }
 }
 
-Laps::Byte& Laps::byte_at(State& state, std::uint64_t offset) const {
-  Byte& byte = state.bytes[offset];
-  if (byte.era != era_) {
+/// Good until the next call.
+Laps::Byte& Laps::byte_at(State& state, std::uint64_t offset) {
+  Byte& byte = state.bytes.at(offset / granule_bytes).all[offset % granule_bytes];
+  if (!byte.met) {
     const std::uint64_t behind = position_from(state.consumed, offset, state.ring) - state.consumed;
     const bool there = behind < state.produced - state.consumed || planted(Fault::memory_counts);
-    byte = {.era = era_, .unwritten = !there};
+    byte = {.met = true, .unwritten = !there};
   }
   return byte;
 }
@@ -67,7 +68,7 @@ std::optional<Passing> Laps::hand_back(std::size_t ring, Passing passing) {
   state.passings.push_back(passing);
   for (std::uint64_t position = passing.from; position != passing.to; ++position) {
     Byte& byte = byte_at(state, position & (state.ring.size_bytes - 1));
-    byte.handed_back = static_cast<std::uint16_t>(state.passings.size());
+    byte.handed_back = static_cast<std::uint32_t>(state.passings.size());
     byte.claimed = 0;
     byte.unwritten = !planted(Fault::last_lap_counts);
   }
@@ -82,7 +83,7 @@ void Laps::claim(std::size_t ring, const Passing& passing, const Clock& known) {
   for (std::uint64_t position = passing.from; position != passing.to; ++position) {
     Byte& byte = byte_at(state, position & (state.ring.size_bytes - 1));
     const bool may = byte.handed_back == 0 || state.passings[byte.handed_back - 1u].known_to(known);
-    if (may) byte.claimed = static_cast<std::uint16_t>(state.passings.size());
+    if (may) byte.claimed = static_cast<std::uint32_t>(state.passings.size());
   }
 }
 
@@ -117,12 +118,12 @@ std::optional<LapFault> Laps::use(const Access& access, const Clock& known) {
   const std::uint64_t begin = access.address - state->data;
   const std::uint64_t end = std::min<std::uint64_t>(begin + access.size_bytes, state->ring.size_bytes);
   std::optional<LapFault> fault;
-  std::uint16_t number = 0;
+  std::uint32_t number = 0;
   for (std::uint64_t offset = begin; offset < end; ++offset) {
     const Byte& byte = byte_at(*state, offset);
     const auto kind = fault_of(*state, byte, access.write, known);
     if (!kind && !fault) continue;
-    const std::uint16_t of = !kind || *kind == LapFault::Kind::unclaimed ? std::uint16_t{0}
+    const std::uint32_t of = !kind || *kind == LapFault::Kind::unclaimed ? std::uint32_t{0}
                              : *kind == LapFault::Kind::handed_back      ? byte.handed_back
                                                                          : byte.claimed;
     if (fault && (!kind || *kind != fault->kind || of != number)) break;

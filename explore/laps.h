@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "explore/clock.h"
+#include "explore/granules.h"
 #include "explore/program.h"
 #include "explore/races.h"
 
@@ -81,27 +82,30 @@ class Laps {
 
  private:
   struct Byte {
-    std::uint32_t era = 0;
-    std::uint16_t handed_back = 0;  ///< the passing's number, from 1 on; 0: not, or taken again
-    std::uint16_t claimed = 0;      ///< as above, in this lap
+    std::uint32_t handed_back = 0;  ///< the passing's number, from 1 on; 0: not, or taken again
+    std::uint32_t claimed = 0;      ///< as above, in this lap
+    bool met = false;               ///< in this execution
     bool unwritten = false;         ///< in this lap
+  };
+  struct Bytes {
+    std::array<Byte, granule_bytes> all{};
+    void clear() { all.fill({}); }
   };
   struct State {
     Ring ring;
     std::uintptr_t data = 0;
     std::uint64_t consumed = 0;  ///< when it began
     std::uint64_t produced = 0;
-    std::uint64_t claimed = 0;  ///< the furthest so far
-    std::vector<Byte> bytes;
-    std::vector<Passing> passings;
+    std::uint64_t claimed = 0;   ///< the furthest so far
+    Granules<Bytes> bytes = {};  ///< rings may be large, and what is met of them is little
+    std::vector<Passing> passings = {};
   };
 
-  Byte& byte_at(State& state, std::uint64_t offset) const;
+  static Byte& byte_at(State& state, std::uint64_t offset);
   State* state_of(std::uintptr_t address);
   static std::optional<LapFault::Kind> fault_of(const State& state, const Byte& byte, bool write, const Clock& known);
 
   std::vector<State> states_;
-  std::uint32_t era_ = 0;
 };
 
 }  // namespace ringside::explore
