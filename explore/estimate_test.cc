@@ -8,13 +8,15 @@
 #include <random>
 
 #include "explore/tiny_programs.h"
+#include "ring/sanitizers.h"
 
 namespace ringside::explore {
 namespace {
 
 TEST(Estimates, AreOnAverageWhatTheSearchCounts) {
   std::mt19937 random(20261204);
-  for (int i = 0; i < 40; ++i) {
+  constexpr int programs = RINGSIDE_ADDRESS_SANITIZER != 0 ? 2 : 40;  // which is slow with so many executions
+  for (int i = 0; i < programs; ++i) {
     const TinyProgram tiny = draw_program(random, i % 4 == 0);
     const TinyMemory memory(tiny);
     const SearchResult result = search(memory.program());
