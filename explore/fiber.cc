@@ -162,15 +162,14 @@ void Fiber::switch_from(Fiber& from) {
   entered = this;
   left = &from;
 #if RINGSIDE_ADDRESS_SANITIZER
-  void* fake = nullptr;
-  __sanitizer_start_switch_fiber(&fake, mapping_ != nullptr ? mapping_ : own_stack_,
+  __sanitizer_start_switch_fiber(&from.fake_stack_, mapping_ != nullptr ? mapping_ : own_stack_,
                                  mapping_ != nullptr ? mapping_bytes_ : own_stack_bytes_);
 #elif RINGSIDE_THREAD_SANITIZER
   __tsan_switch_to_fiber(sanitizer_fiber_, 0);
 #endif
   ringside_switch_stacks(&from.stack_pointer_, stack_pointer_);
 #if RINGSIDE_ADDRESS_SANITIZER
-  tell_sanitizer(fake);
+  tell_sanitizer(from.fake_stack_);
 #endif
 }
 
@@ -188,7 +187,8 @@ void Fiber::tell_sanitizer(void* fake) {
 
 void Fiber::enter() {
 #if RINGSIDE_ADDRESS_SANITIZER
-  tell_sanitizer(nullptr);
+  // What it keeps of a stack's frames is taken over by the next body: there is no other way to give it back.
+  tell_sanitizer(entered->fake_stack_);
 #endif
   entered->body_();
   std::abort();  // the body must end by switching away

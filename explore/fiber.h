@@ -48,6 +48,7 @@ class Fiber {
   std::function<void()> body_;
   // What sanitizers want to know; unused without them.
   [[maybe_unused]] void* sanitizer_fiber_ = nullptr;  ///< ThreadSanitizer's notion of this fiber
+  [[maybe_unused]] void* fake_stack_ = nullptr;       ///< AddressSanitizer's, where frames lie after their return
   [[maybe_unused]] const void* own_stack_ = nullptr;  ///< AddressSanitizer's of the thread's own stack
   [[maybe_unused]] std::size_t own_stack_bytes_ = 0;
 };

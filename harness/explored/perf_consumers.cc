@@ -79,8 +79,8 @@ constexpr PerfEventPlan interrupted{.records = 2, .wakes = true, .flag_behind_he
 constexpr PerfEventPlan weak{.records = 2, .wakes = true};
 // The first record's payload lies across the end of the data.
 constexpr PerfEventPlan wrapping{.records = 2, .start = page - 16, .size = 12, .wakes = true, .flag_behind_head = true};
-// Three such samples fit.
-constexpr PerfEventPlan full{.records = 5, .size = 1012, .wakes = true, .loses = true};
+// Three such samples fit; two may be lost before the last one tells of them.
+constexpr PerfEventPlan full{.records = 6, .size = 1012, .wakes = true, .loses = true};
 
 struct Programs {
   Programs(const std::string& name, Table table)
