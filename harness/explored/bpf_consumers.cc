@@ -89,7 +89,7 @@ constexpr RingPlan wrapping{.records = 2, .start = page - 40, .size = 16};
 constexpr RingPlan two_producers{.producers = 2, .records = 1};
 // The ring holds one such record.
 constexpr RingPlan full{.records = 2, .size = page / 2, .waits_for_space = true};
-constexpr RingPlan discarding{.records = 3, .discards = 0b010};
+constexpr RingPlan discarding{.records = 2, .discards = 0b01};
 // A commit that wakes nobody is found at the deadline.
 constexpr RingPlan quiet{.records = 1, .flags = ring::flag_no_wakeup};
 constexpr RingPlan short_records{.records = 2, .size = 4};
