@@ -187,22 +187,89 @@ class EventSets {
   std::vector<std::uint64_t> bits_;
 };
 
-/// RC11's condition on sequentially consistent events: psc has no cycle. Each of its steps leads from such an event, or
-/// from what happens after such a fence, by one relation to another or to what happens before such a fence. The
-/// relations are sets of events, made of runs of each thread's: what happens after an event grows along a thread.
-class SequentialOrder {
+/// Choices and links are none to C++.
+bool counts(const Event& event) { return event.kind != EventKind::choice && !(event.link && reads(event.kind)); }
+
+bool same_location(const Event& one, const Event& other) {
+  return accesses(one.kind) && accesses(other.kind) && one.location == other.location && (one.bytes & other.bytes) != 0;
+}
+
+/// The nearest event of the thread, in the direction, that is not of this one's location; size() if there is none.
+std::size_t neighbour(const Graph& graph, const Numbering& events, std::size_t number, bool after) {
+  const EventId id = events.id(number);
+  const std::size_t first = number - id.index;
+  const std::size_t end = first + graph.count(id.thread);
+  const Event& event = events.event(number);
+  for (std::size_t other = number; after ? ++other < end : other-- > first;) {
+    if (counts(events.event(other)) && !same_location(event, events.event(other))) return other;
+  }
+  return events.size();
+}
+
+/// What happens before it, itself included.
+Clock known_at(const Graph& graph, const Event& event) {
+  return event.question == 0 ? event.happens_before : graph.known_to(event);
+}
+
+/// RC11's condition on sequentially consistent events, psc has no cycle, where none of them is a fence: then psc is scb
+/// between them (program order, happens-before from one location over others to another, happens-before of one
+/// location, modification order and from-read).
+bool accesses_have_an_order(const Graph& graph, const Numbering& events, const std::vector<std::size_t>& members) {
+  struct Member {
+    EventId id;
+    const Event* event;
+    Clock known;
+    Clock before_known;  ///< of its neighbour before
+    std::size_t position;
+    std::size_t after;
+    bool has_before;
+  };
+  std::vector<Member> all;
+  all.reserve(members.size());
+  for (const std::size_t number : members) {
+    const Event& event = events.event(number);
+    const std::size_t before = neighbour(graph, events, number, false);
+    const bool has_before = before != events.size();
+    all.push_back({.id = events.id(number),
+                   .event = &event,
+                   .known = known_at(graph, event),
+                   .before_known = has_before ? known_at(graph, events.event(before)) : Clock{},
+                   .position = graph.position_of(event, events.id(number)),
+                   .after = neighbour(graph, events, number, true),
+                   .has_before = has_before});
+  }
+  const auto leads = [&](const Member& a, const Member& b) {
+    if (a.id.thread == b.id.thread && a.id.index < b.id.index) return true;
+    if (same_location(*a.event, *b.event)) {
+      // Reads-from alone is no such step.
+      return b.known[a.id.thread] > a.id.index || (writes(b.event->kind) && a.position < b.position);
+    }
+    if (a.after == events.size() || !b.has_before) return false;
+    const EventId after = events.id(a.after);
+    return b.before_known[after.thread] > after.index;
+  };
+  Edges edges(all.size());
+  for (std::size_t a = 0; a < all.size(); ++a) {
+    for (std::size_t b = 0; b < all.size(); ++b) {
+      if (a != b && leads(all[a], all[b])) edges.add(a, b);
+    }
+  }
+  return edges.acyclic();
+}
+
+/// The same with fences. Each step of psc leads from a member, or from what happens after such a fence, by one relation
+/// to another or to what happens before such a fence. The relations are sets of events, made of runs of each thread's:
+/// what happens after an event grows along a thread.
+class FencedOrder {
  public:
-  explicit SequentialOrder(const Graph& graph)
-      : graph_(graph), events_(graph), later_(events_.size(), events_.size()), across_(events_.size(), events_.size()) {
+  FencedOrder(const Graph& graph, const Numbering& events, const std::vector<std::size_t>& members)
+      : graph_(graph),
+        events_(events),
+        members_(members),
+        later_(events.size(), events.size()),
+        across_(events.size(), events.size()) {
     facts_.reserve(events_.size());
-    for (std::size_t number = 0; number < events_.size(); ++number) {
-      facts_.push_back(fact_of(number));
-      if (facts_.back().event->order == Order::seq_cst) members_.push_back(number);
-    }
-    for (std::size_t number = 0; number < events_.size(); ++number) {
-      facts_[number].after = neighbour(number, true);
-      facts_[number].before = neighbour(number, false);
-    }
+    for (std::size_t number = 0; number < events_.size(); ++number) facts_.push_back(fact_of(number));
     find_later();
   }
 
@@ -250,9 +317,7 @@ class SequentialOrder {
     EventId id;
     Clock known;               ///< what happens before it, itself included
     std::size_t position = 0;  ///< in its modification order
-    bool accesses = false;
-    bool counts = false;    ///< choices and links are none to C++
-    std::size_t after = 0;  ///< neighbours
+    std::size_t after = 0;     ///< neighbours
     std::size_t before = 0;
   };
 
@@ -261,10 +326,10 @@ class SequentialOrder {
     const EventId id = events_.id(number);
     return {.event = &event,
             .id = id,
-            .known = event.question == 0 ? event.happens_before : graph_.known_to(event),
+            .known = known_at(graph_, event),
             .position = accesses(event.kind) ? graph_.position_of(event, id) : 0,
-            .accesses = accesses(event.kind),
-            .counts = event.kind != EventKind::choice && !(event.link && reads(event.kind))};
+            .after = neighbour(graph_, events_, number, true),
+            .before = neighbour(graph_, events_, number, false)};
   }
 
   bool fence(std::size_t event) const { return facts_[event].event->kind == EventKind::fence; }
@@ -302,13 +367,6 @@ class SequentialOrder {
     }
   }
 
-  bool same_location(std::size_t a, std::size_t b) const {
-    const Fact& one = facts_[a];
-    const Fact& other = facts_[b];
-    return one.accesses && other.accesses && one.event->location == other.event->location &&
-           (one.event->bytes & other.event->bytes) != 0;
-  }
-
   /// (reads-from, modification order and from-read)+ between two of one location.
   bool extended_coherence(std::size_t a, std::size_t b) const {
     const Event& from = *facts_[a].event;
@@ -320,22 +378,11 @@ class SequentialOrder {
     return facts_[a].position < graph_.last_writer(to.location, facts_[b].position, common);
   }
 
-  /// The nearest event of the thread, in the direction, that is not of this one's location; size() if there is none.
-  std::size_t neighbour(std::size_t event, bool after) const {
-    const std::size_t first = event - facts_[event].id.index;
-    const std::size_t end = end_of_thread(event);
-    for (std::size_t other = event; after ? ++other < end : other-- > first;) {
-      if (facts_[other].counts && !same_location(event, other)) return other;
-    }
-    return events_.size();
-  }
-
-  /// scb of one event (program order, happens-before from one location over others to another, happens-before of one
-  /// location, modification order and from-read) and its extended coherence.
+  /// scb of one event, and its extended coherence.
   void look_up(std::size_t a, EventSets& steps, EventSets& coherence) const {
     const Fact& from = facts_[a];
     if (from.after != events_.size()) steps.add_all(a, across_, from.after);
-    if (from.accesses) {
+    if (accesses(from.event->kind)) {
       const Location& location = graph_.location(from.event->location);
       for (const auto* const of_one : {&location.stores, &location.loads}) {
         for (const EventId id : *of_one) look_up_one(a, events_.number(id), steps, coherence);
@@ -345,7 +392,7 @@ class SequentialOrder {
   }
 
   void look_up_one(std::size_t a, std::size_t b, EventSets& steps, EventSets& coherence) const {
-    if (a == b || !same_location(a, b)) return;
+    if (a == b || !same_location(*facts_[a].event, *facts_[b].event)) return;
     if (extended_coherence(a, b)) coherence.add(a, b);
     // Reads-from alone is no such step.
     const bool later = writes(facts_[b].event->kind) && facts_[a].position < facts_[b].position;
@@ -357,12 +404,25 @@ class SequentialOrder {
   }
 
   const Graph& graph_;
-  Numbering events_;
+  const Numbering& events_;
+  const std::vector<std::size_t>& members_;
   std::vector<Fact> facts_;
-  std::vector<std::size_t> members_;
   EventSets later_;
   EventSets across_;
 };
+
+/// Whether there is an order of the sequentially consistent events, as RC11 wants one.
+bool sequential_order(const Graph& graph) {
+  const Numbering events(graph);
+  std::vector<std::size_t> members;
+  bool fences = false;
+  for (std::size_t number = 0; number < events.size(); ++number) {
+    if (events.event(number).order != Order::seq_cst) continue;
+    members.push_back(number);
+    fences = fences || events.event(number).kind == EventKind::fence;
+  }
+  return fences ? FencedOrder(graph, events, members).exists() : accesses_have_an_order(graph, events, members);
+}
 
 }  // namespace
 
@@ -418,7 +478,7 @@ bool consistent(const Graph& graph, MemoryModel model) {
     case MemoryModel::tso:
       return total_store_order(graph);
     case MemoryModel::c11:
-      return at_most_one_sequential(graph) || planted(Fault::sequence_not_agreed) || SequentialOrder(graph).exists();
+      return at_most_one_sequential(graph) || planted(Fault::sequence_not_agreed) || sequential_order(graph);
   }
   return true;
 }

@@ -299,8 +299,8 @@ TEST(Workload, IssuesWhatTheScenarioSaysAndNoMore) {
       longest_run[operation.source] = std::max(longest_run[operation.source], run[operation.source]);
     }
   }
-  EXPECT_EQ(submitted, (std::vector<std::uint64_t>{9000, 5000}));
-  EXPECT_EQ(discarded, (std::vector<std::uint64_t>{9000 / 3, 5000 / 500 * 1000}));
+  EXPECT_EQ(submitted, (std::vector<std::uint64_t>{3000, 2500}));
+  EXPECT_EQ(discarded, (std::vector<std::uint64_t>{3000 / 3, 2500 / 500 * 1000}));
   EXPECT_EQ(longest_run, (std::vector<std::uint64_t>{1, 1000}));
 }
 

@@ -40,6 +40,16 @@ def run_explored(path):
             raise OSError(f"{path} does not say '{wanted}' but:\n{told}")
 
 
+def refuse_thread_local(folder):
+    """Threads would share what must not be shared: the build ends with that reason."""
+    command = ["cmake", "--build", folder, "--target", "shares_too_much"]
+    print("+", *command, flush=True)
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+    told = " ".join((done.stdout + done.stderr).split())  # CMake wraps its lines
+    if done.returncode == 0 or "thread_local variables cannot be explored" not in told:
+        raise OSError(f"thread_local variables are not refused:\n{done.stdout}{done.stderr}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, required=True, help="the build directory to install from")
@@ -55,6 +65,7 @@ def main():
               f"-DCMAKE_CXX_COMPILER={options.cxx_compiler}")
         run(program / "uses_ringside", plugin / "libminimal.so")
         run_explored(program / "passing")
+        refuse_thread_local(program)
         run(prefix / "bin/ringside", "check", "--world", "model", "--ring", "ringbuf",
             "--consumer", "minimal", "--plugin", plugin / "libminimal.so", "--seed", "1")
 
