@@ -82,12 +82,8 @@ void Engine::note_access(std::uintptr_t address, std::size_t size, bool atomic, 
 void Engine::plain(std::uintptr_t address, std::size_t size, bool write) {
   if (recording_) record(write ? StepKind::plain_write : StepKind::plain_read, address, size, Order::relaxed, 0);
   me().site = nullptr;
-  while (size > 0) {
-    const std::size_t part = first_piece(address, size);
-    plain_piece(canonical(address), part, write);
-    address += part;
-    size -= part;
-  }
+  for_each_piece(program_.aliases, address, size,
+                 [this, write](std::uintptr_t piece, std::size_t bytes) { plain_piece(piece, bytes, write); });
 }
 
 /// An access that lies in one piece where it is accounted for.
@@ -130,25 +126,6 @@ void Engine::fail_partial(std::size_t writer, std::size_t other) {
            "thread {} writes a part of a word plainly and nothing orders that with thread {}, which accesses the "
            "rest atomically; the word is accessed in several widths, so they cannot be told apart",
            writer, other));
-}
-
-std::uintptr_t Engine::canonical(std::uintptr_t address) const {
-  for (const Alias& alias : program_.aliases) {
-    const std::uintptr_t offset = address - reinterpret_cast<std::uintptr_t>(alias.begin);
-    if (offset < alias.size_bytes) return reinterpret_cast<std::uintptr_t>(alias.same_as) + offset;
-  }
-  return address;
-}
-
-/// How many of the bytes lie before the edge of an alias.
-std::size_t Engine::first_piece(std::uintptr_t address, std::size_t size) const {
-  for (const Alias& alias : program_.aliases) {
-    const auto begin = reinterpret_cast<std::uintptr_t>(alias.begin);
-    for (const std::uintptr_t edge : {begin, begin + alias.size_bytes}) {
-      if (edge > address) size = std::min(size, edge - address);
-    }
-  }
-  return size;
 }
 
 /// A schedule knows from the beginning which words have several widths.

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "explore/aliases.h"
 #include "explore/fiber.h"
 #include "explore/granules.h"
 #include "explore/graph.h"
@@ -181,8 +182,7 @@ class Engine {
   /// How many events the running thread has had in this execution.
   std::size_t events() const { return threads_[running_].events; }
   /// Where memory that is seen at two addresses is accounted for.
-  std::uintptr_t canonical(std::uintptr_t address) const;
-  std::size_t first_piece(std::uintptr_t address, std::size_t size) const;
+  std::uintptr_t canonical(std::uintptr_t address) const { return explore::canonical(program_.aliases, address); }
 
   std::size_t spawn(std::function<void()> body);
   /// Whether the thread is one that was created in this execution.
@@ -287,7 +287,6 @@ class Engine {
   void note_partial_write(const MixedWord& word, std::uintptr_t address, std::size_t size);
   [[noreturn]] void fail_partial(std::size_t writer, std::size_t other);
   void plain_piece(std::uintptr_t address, std::size_t size, bool write);
-  bool touches(const Step& step, const Access& access) const;
   void note_access(std::uintptr_t address, std::size_t size, bool atomic, bool write);
   void write_native(EventId store);
 

@@ -8,6 +8,8 @@
 #include <map>
 #include <utility>
 
+#include "explore/aliases.h"
+
 namespace ringside::explore {
 namespace {
 
@@ -20,14 +22,14 @@ class Memory {
     if (const Name* const named = smallest(address)) {
       return part(named->name, address - begin_of(*named), named->size_bytes, size);
     }
-    const std::uintptr_t canonical = first_address(address);
-    if (const Name* const named = smallest(canonical)) {
-      return part(named->name, canonical - begin_of(*named), named->size_bytes, size);
+    const std::uintptr_t first = canonical(program_.aliases, address);
+    if (const Name* const named = smallest(first)) {
+      return part(named->name, first - begin_of(*named), named->size_bytes, size);
     }
     if (const auto symbol = places_.variable(address)) {
       return part(symbol->name, symbol->offset, symbol->size_bytes, size);
     }
-    const auto [place, added] = numbers_.emplace(canonical, numbers_.size() + 1);
+    const auto [place, added] = numbers_.emplace(first, numbers_.size() + 1);
     return fmt::format("unnamed {}", place->second);
   }
 
@@ -42,14 +44,10 @@ class Memory {
   }
 
   /// The program gives it a name.
-  bool has_name(std::uintptr_t address) const { return smallest(first_address(address)) != nullptr; }
+  bool has_name(std::uintptr_t address) const { return smallest(canonical(program_.aliases, address)) != nullptr; }
 
-  std::uintptr_t first_address(std::uintptr_t address) const {
-    for (const Alias& alias : program_.aliases) {
-      const std::uintptr_t offset = address - reinterpret_cast<std::uintptr_t>(alias.begin);
-      if (offset < alias.size_bytes) return reinterpret_cast<std::uintptr_t>(alias.same_as) + offset;
-    }
-    return address;
+  bool overlap(const Step& a, const Step& b) const {
+    return explore::overlap(program_.aliases, a.address, a.size_bytes, b.address, b.size_bytes);
   }
 
  private:
@@ -151,16 +149,11 @@ class Steps {
 
   /// What a thread does to its own memory is of interest where that has a name, or where it fails.
   void find_own(const Memory& memory) {
-    const auto overlap = [&memory](const Step& a, const Step& b) {
-      const std::uintptr_t one = memory.first_address(a.address);
-      const std::uintptr_t other = memory.first_address(b.address);
-      return one < other + b.size_bytes && other < one + a.size_bytes;
-    };
     for (std::size_t index = 0; index + 1 < failure_.steps.size(); ++index) {
       const Step& step = failure_.steps[index];
       if (!is_plain(step) || failure_.rival == index || memory.has_name(step.address)) continue;
       steps_[reported_[index]].own = std::ranges::none_of(failure_.steps, [&](const Step& other) {
-        return other.thread != step.thread && other.size_bytes != 0 && overlap(step, other);
+        return other.thread != step.thread && memory.overlap(step, other);
       });
     }
   }

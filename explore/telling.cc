@@ -82,19 +82,6 @@ void Engine::mark_round(std::size_t events) {
   }
 }
 
-/// Whether both have a byte in common, wherever that is accounted for.
-bool Engine::touches(const Step& step, const Access& access) const {
-  std::uintptr_t address = step.address;
-  for (std::size_t left = step.size_bytes; left > 0;) {
-    const std::size_t part = first_piece(address, left);
-    const std::uintptr_t begin = canonical(address);
-    if (begin < access.address + access.size_bytes && access.address < begin + part) return true;
-    address += part;
-    left -= part;
-  }
-  return false;
-}
-
 /// Notes which earlier step the last one races with.
 void Engine::find_rival(const Access& earlier) {
   for (std::size_t i = steps_.size() - 1; i-- > 0;) {
@@ -103,7 +90,7 @@ void Engine::find_rival(const Access& earlier) {
     const bool wrote =
         step.kind == StepKind::plain_write || step.kind == StepKind::store || step.kind == StepKind::update_store;
     if (step.thread != earlier.thread || plain == earlier.atomic || wrote != earlier.write) continue;
-    if (!touches(step, earlier)) continue;
+    if (!overlap(program_.aliases, step.address, step.size_bytes, earlier.address, earlier.size_bytes)) continue;
     rival_ = i;
     return;
   }
