@@ -45,11 +45,11 @@ int run_and_report(const Invocation& invocation, const char* noun, std::size_t p
   const harness::ProgressSink sink = [&](const harness::Progress& progress) {
     if (!invocation.quiet) printer.tell(progress);
   };
-  const double begin = steady_seconds();
+  const double begin = ring::steady_seconds();
   const ring::Result<void> executed = execute(report, sink);
   printer.finish();
   if (!executed) return fail(executed.error(), exit_fault);
-  report.duration_seconds = steady_seconds() - begin;
+  report.duration_seconds = ring::steady_seconds() - begin;
   report.interrupted_by = ring::interrupted_by();
   return conclude(invocation, *output, report);
 }

@@ -87,11 +87,11 @@ int run_and_report(const Invocation& invocation, const OutputFile& output, const
   if (!invocation.quiet && !invocation.repeat.empty()) write_remark(fmt::format("{}\n", invocation.repeat));
   ProgressPrinter printer(ring::ProgressLine::on_standard_error(), noun);
   const ring::SignalGuard signals;
-  const double begin = steady_seconds();
+  const double begin = ring::steady_seconds();
   const Result<void> executed = execute(report, campaign_options(invocation, printer));
   printer.finish();
   if (!executed) return fail(executed.error(), exit_fault);
-  report.duration_seconds = steady_seconds() - begin;
+  report.duration_seconds = ring::steady_seconds() - begin;
   report.interrupted_by = ring::interrupted_by();
   return conclude(invocation, output, report);
 }
@@ -165,12 +165,12 @@ int replay(const Invocation& invocation) {
       !able) {
     return fail(able.error(), exit_cannot);
   }
-  const double begin = steady_seconds();
+  const double begin = ring::steady_seconds();
   auto played = conform::play_here(*script);
   // What the kernel refuses of a set-up is what this machine cannot do.
   if (!played) return fail(played.error(), exit_cannot);
   report.played = std::move(*played);
-  report.duration_seconds = steady_seconds() - begin;
+  report.duration_seconds = ring::steady_seconds() - begin;
   return conclude(invocation, *output, report);
 }
 

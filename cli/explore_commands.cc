@@ -48,12 +48,12 @@ int explore(const Invocation& invocation) {
   report.html = invocation.explore.html;
   if (!invocation.quiet) write_remark(invocation.repeat + '\n');
   const ring::SignalGuard signals;
-  const double begin = steady_seconds();
+  const double begin = ring::steady_seconds();
   auto programs = harness::run_explore(*tasks, invocation.explore.options);
   if (!programs && programs.error().code == EINVAL) return exit_usage;  // it was told
   if (!programs) return fail(programs.error(), exit_fault);
   report.programs = std::move(*programs);
-  report.duration_seconds = steady_seconds() - begin;
+  report.duration_seconds = ring::steady_seconds() - begin;
   report.interrupted_by = ring::interrupted_by();
   return conclude(invocation, *output, report);
 }
@@ -74,12 +74,12 @@ int replay_token(const Invocation& invocation) {
   if (!output) return fail(output.error(), exit_usage);
   auto report = begun_report<harness::ExploreReport>(invocation, 1);
   report.html = invocation.explore.html;
-  const double begin = steady_seconds();
+  const double begin = ring::steady_seconds();
   auto program = harness::replay_explored(invocation.file, invocation.program, *shipped);
   // Its build is another, its name unknown: what was asked cannot be done.
   if (!program) return fail(program.error(), exit_usage);
   report.programs.push_back(std::move(*program));
-  report.duration_seconds = steady_seconds() - begin;
+  report.duration_seconds = ring::steady_seconds() - begin;
   return conclude(invocation, *output, report);
 }
 

@@ -18,23 +18,10 @@ namespace fs = std::filesystem;
 
 std::string attempt_on(const std::string& path) { return fmt::format("write report \"{}\"", path); }
 
-/// Closes and gives the first error of both: a full disk may show at the end only.
-int write_and_close(int descriptor, std::string_view text, bool to_disk) {
-  int failure = ring::write_all(descriptor, text);
-  if (failure == 0 && to_disk && fsync(descriptor) != 0) failure = errno;
-  if (close(descriptor) != 0 && failure == 0) failure = errno;
-  return failure;
-}
-
 std::string folder_of(const std::string& path) {
   const std::string folder = fs::path(path).parent_path().string();
   return folder.empty() ? "." : folder;
 }
-
-/// The name beside `path` under which the report grows; the process id keeps two runs apart.
-std::string growing_name(const std::string& path) { return fmt::format("{}.{}.new", path, getpid()); }
-
-int open_new(const std::string& path) { return open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }
 
 /// A link is followed: the file that it names is replaced, not the link.
 std::string resolved(const std::string& path) {
@@ -45,7 +32,9 @@ std::string resolved(const std::string& path) {
 
 ring::Result<void> write_directly(const std::string& path, std::string_view text) {
   const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
-  const int failure = descriptor < 0 ? errno : write_and_close(descriptor, text, false);
+  if (descriptor < 0) return ring::errno_error(attempt_on(path), errno);
+  int failure = ring::write_all(descriptor, text);
+  if (close(descriptor) != 0 && failure == 0) failure = errno;  // a full disk may show at the end only
   if (failure != 0) return ring::errno_error(attempt_on(path), failure);
   return {};
 }
@@ -60,8 +49,8 @@ ring::Result<OutputFile> OutputFile::prepare(const std::string& path) {
     if (!S_ISREG(status.st_mode)) return OutputFile(path, false);
   }
   const std::string target = resolved(path);
-  const std::string trial = growing_name(target);
-  const int descriptor = open_new(trial);
+  const std::string trial = fmt::format("{}.{}.new", target, getpid());
+  const int descriptor = open(trial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0) {
     const int failure = errno;
     return ring::errno_error(attempt_on(path), failure,
@@ -81,14 +70,9 @@ ring::Result<void> OutputFile::write(std::string_view text) const {
     return {};
   }
   if (!renames_) return write_directly(path_, text);
-  const std::string growing = growing_name(path_);
-  const int descriptor = open_new(growing);
-  if (descriptor < 0) return ring::errno_error(attempt_on(path_), errno);
-  int failure = write_and_close(descriptor, text, true);
-  if (failure == 0 && rename(growing.c_str(), path_.c_str()) != 0) failure = errno;
-  if (failure == 0) return {};
-  unlink(growing.c_str());
-  return ring::errno_error(attempt_on(path_), failure);
+  const ring::Result<void> replaced = ring::replace_file(path_, text);
+  if (!replaced) return ring::errno_error(attempt_on(path_), replaced.error().code);
+  return {};
 }
 
 }  // namespace ringside::cli

@@ -11,13 +11,12 @@
 #include "cli/progress.h"
 #include "harness/text_layout.h"
 #include "ring/result.h"
+#include "ring/terminal.h"
 
 namespace ringside::cli {
 
 /// Colours on a terminal only, and not where https://no-color.org asks for none.
 harness::TextStyle style_of(const OutputFile& output);
-/// Seconds of a monotonic clock.
-double steady_seconds();
 /// To standard error, at once.
 void write_remark(std::string_view text);
 /// Tells the error in one line and hands the status on.

@@ -5,9 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -21,6 +19,7 @@
 #include "explore/walks.h"
 #include "ring/io.h"
 #include "ring/signals.h"
+#include "ring/terminal.h"
 #include "ring/text.h"
 
 namespace ringside::explore {
@@ -39,10 +38,6 @@ ring::Result<std::string> text_of_file(const std::string& path) {
   text << file.rdbuf();
   if (!file) return ring::errno_error("read " + path, errno, "name a file that --checkpoint wrote");
   return text.str();
-}
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 class Front {
@@ -94,7 +89,7 @@ class Front {
     }
     options_.search.model = token->model;
     options_.search.questions = false;  // as minimise() had it
-    const double begin = seconds_now();
+    const double begin = ring::steady_seconds();
     const Program prepared = hooks_.prepare(found->second);
     const SearchResult result = explore::replay(prepared, token->schedule, options_.search);
     if (!result.failure) {
@@ -103,8 +98,8 @@ class Front {
     }
     const Minimum as_it_is{
         .failure = *result.failure, .cost = cost_of(result.failure->graph), .compared = 1, .all = false};
-    ProgramReport report =
-        report_of({token->name, found->second, token->model, result, seconds_now() - begin}, as_it_is, places_);
+    ProgramReport report = report_of({token->name, found->second, token->model, result, ring::steady_seconds() - begin},
+                                     as_it_is, places_);
     add_replay(report, result.failure->schedule);
     return conclude({report});
   }
@@ -164,12 +159,12 @@ class Front {
                             .most_seconds = options_.seconds,
                             .tells = !options_.quiet,
                             .line = ring::ProgressLine::on_standard_error(),
-                            .seconds = seconds_now};
+                            .seconds = ring::steady_seconds};
     const double before = part.seconds;
-    const double begin = seconds_now();
+    const double begin = ring::steady_seconds();
     if (!options_.checkpoint.empty()) {
       search.keep = [this, &part, before, begin](const OpenSearch&) {
-        part.seconds = before + seconds_now() - begin;
+        part.seconds = before + ring::steady_seconds() - begin;
         if (const auto kept = keep(); !kept) refuse(program_, kept.error());
       };
     }
@@ -178,7 +173,7 @@ class Front {
         hooks_.explore(program, options_.search, [&](const Program& prepared, const SearchOptions& options) {
           return search_exhaustively(search, prepared, options, part.open);
         });
-    part.seconds = before + seconds_now() - begin;
+    part.seconds = before + ring::steady_seconds() - begin;
     return result;
   }
 
@@ -193,12 +188,12 @@ class Front {
                          : options_.way == FrontSearch::pct     ? pct_walk(options_.seed, pct_depth)
                          : options_.way == FrontSearch::uniform ? uniform_walk(options_.seed)
                                                                 : bounded_walk(options_.preemptions);
-    const double begin = seconds_now();
+    const double begin = ring::steady_seconds();
     SearchResult result = hooks_.explore(hooks_.programs.at(part.name), search,
                                          [&chooser](const Program& prepared, const SearchOptions& options) {
                                            return walk(prepared, *chooser, options);
                                          });
-    part.seconds = seconds_now() - begin;
+    part.seconds = ring::steady_seconds() - begin;
     return result;
   }
 
@@ -236,9 +231,7 @@ class Front {
     if (options_.format == FrontFormat::json) return json_of(reports);
     if (options_.format == FrontFormat::html) return html_of(reports);
     ring::TextStyle style{.columns = 120};
-    const char* const no_colour = std::getenv("NO_COLOR");
-    style.colour =
-        options_.output.empty() && isatty(STDOUT_FILENO) != 0 && (no_colour == nullptr || *no_colour == '\0');
+    style.colour = options_.output.empty() && ring::shows_colour(STDOUT_FILENO);
     std::string text;
     for (const ProgramReport& report : reports) text += text_of(report, style);
     return text;

@@ -22,11 +22,13 @@ int write_all(int descriptor, std::string_view text) {
 }
 
 Result<void> replace_file(const std::string& path, std::string_view text) {
-  const std::string beside = path + ".new";
+  // The process id keeps two that write the same file apart.
+  const std::string beside = path + "." + std::to_string(::getpid()) + ".new";
   const std::string attempt = "write " + path;
-  const int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file < 0) return errno_error(attempt, errno);
   int fault = write_all(file, text);
+  if (fault == 0 && ::fsync(file) != 0) fault = errno;
   if (::close(file) != 0 && fault == 0) fault = errno;
   if (fault == 0 && ::rename(beside.c_str(), path.c_str()) != 0) fault = errno;
   if (fault == 0) return {};

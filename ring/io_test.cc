@@ -52,7 +52,7 @@ TEST(Io, AFileIsReplacedAsAWholeOrNotAtAll) {
   EXPECT_EQ(text(), "text");
   // A folder cannot be replaced by a file, nor a file be written where there is no folder.
   EXPECT_EQ(to_string(replace_file(folder, "text").error()), "write " + folder + ": EISDIR");
-  EXPECT_NE(::access((folder + ".new").c_str(), F_OK), 0);
+  EXPECT_NE(::access((folder + "." + std::to_string(::getpid()) + ".new").c_str(), F_OK), 0);
   EXPECT_EQ(replace_file(path + "/file", "text").error().code, ENOTDIR);
   EXPECT_EQ(text(), "text");
   ::unlink(path.c_str());

@@ -2,14 +2,13 @@
 #include "ring/progress_line.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <utility>
+
+#include "ring/terminal.h"
 
 namespace ringside::ring {
 namespace {
@@ -17,10 +16,6 @@ namespace {
 constexpr double redraw_seconds = 0.05;
 constexpr double long_seconds = 10;
 constexpr std::size_t bar_width = 20;
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 void write_to_standard_error(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
@@ -30,11 +25,9 @@ void write_to_standard_error(std::string_view text) {
 }  // namespace
 
 ProgressLine::Options ProgressLine::on_standard_error() {
-  const char* const terminal = std::getenv("TERM");
   Options options{.seconds = steady_seconds, .write = write_to_standard_error};
-  options.terminal = isatty(STDERR_FILENO) != 0 && terminal != nullptr && std::string_view{terminal} != "dumb";
-  winsize size{};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0) options.columns = size.ws_col;
+  options.terminal = is_drawn_on(STDERR_FILENO);
+  options.columns = columns_of(STDERR_FILENO, options.columns);
   return options;
 }
 
