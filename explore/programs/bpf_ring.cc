@@ -99,7 +99,8 @@ void wake(Stage& here) {
 }
 
 void fill(std::byte* begin, std::uint64_t payload, const RingPlan& plan) {
-  std::array<std::byte, page_bytes> bytes{};
+  std::array<std::byte, page_bytes> bytes;
+  std::fill_n(bytes.begin(), plan.size, std::byte{0});
   const std::size_t first = std::min<std::size_t>(plan.size, sizeof payload);
   const std::size_t last = std::min<std::size_t>(plan.size - first, sizeof payload);
   std::memcpy(bytes.data(), &payload, first);

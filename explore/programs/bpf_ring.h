@@ -10,6 +10,7 @@
 #include <string>
 
 #include "explore/explored.h"
+#include "ring/layout.h"
 
 namespace ringside::explore::programs {
 
@@ -37,9 +38,9 @@ struct RingView {
   std::uint64_t mask = 0;
 };
 
-inline constexpr std::uint32_t busy_bit = 1u << 31;
-inline constexpr std::uint32_t discard_bit = 1u << 30;
-inline constexpr std::uint64_t header_bytes = 8;
+using ring::ringbuf::busy_bit;
+using ring::ringbuf::discard_bit;
+using ring::ringbuf::header_bytes;
 
 /// Of the program that is explored now.
 RingView ring();

@@ -8,7 +8,6 @@
 #include "consumers/mutants/ordering.h"
 #include "consumers/strategies.h"
 #include "explore/programs/bpf_map.h"
-#include "explore/programs/bpf_ring.h"
 #include "harness/explored/host.h"
 #include "ring/operation.h"
 
@@ -44,23 +43,9 @@ constexpr Judge judge{.read = read, .delivered = programs::deliver, .lost = [](s
 constexpr Judge judge_of_timeouts{
     .read = judge.read, .delivered = judge.delivered, .lost = judge.lost, .readable = readable};
 
-ringside_ring mapped() {
-  const programs::RingView view = programs::ring();
-  return {.kind = RINGSIDE_RINGBUF,
-          .cpu = -1,
-          .fd = -1,
-          .page_size = 4096,
-          .data_size = view.mask + 1,
-          .consumer_page = view.consumer_pos,
-          .producer_page = view.producer_pos,
-          .data = view.data};
-}
-
-using Table = const ringside_consumer& (*)();
-
 /// Until every record is delivered. `timeout_ns` is that of each wait; < 0: none.
-void consume_all(Table table, std::int64_t timeout_ns) {
-  Host host(table(), mapped(), timeout_ns < 0 ? judge : judge_of_timeouts);
+void consume_all(ConsumerTable table, std::int64_t timeout_ns) {
+  Host host(table(), as_mapped(programs::ring()), timeout_ns < 0 ? judge : judge_of_timeouts);
   while (true) {
     host.drain();
     if (host.delivered() == programs::records_in_all()) return;
@@ -68,13 +53,10 @@ void consume_all(Table table, std::int64_t timeout_ns) {
   }
 }
 
-explore::Program over_ring(RingPlan plan, Table table, std::int64_t timeout_ns = -1) {
+explore::Program over_ring(RingPlan plan, ConsumerTable table, std::int64_t timeout_ns = -1) {
   plan.wakes = true;
-  explore::Program program = bpf_program(plan, [table, timeout_ns] { consume_all(table, timeout_ns); });
-  program.begin = [begin = program.begin, table] {
-    begin();
-    arm(programs::open_ring_map(), EPOLLIN, table().trigger);
-  };
+  explore::Program program = armed(bpf_program(plan, [table, timeout_ns] { consume_all(table, timeout_ns); }),
+                                   programs::open_ring_map, EPOLLIN, table().trigger);
   // Nobody is to be woken: who sleeps until a timeout beside a record has missed nothing.
   if ((plan.flags & ring::flag_no_wakeup) != 0) program.unread = {};
   return program;
@@ -95,7 +77,7 @@ constexpr RingPlan quiet{.records = 1, .flags = ring::flag_no_wakeup};
 constexpr RingPlan short_records{.records = 2, .size = 4};
 
 struct Programs {
-  Programs(const std::string& name, Table table)
+  Programs(const std::string& name, ConsumerTable table)
       : two_(name + "_1x2", over_ring(two, table)),
         wrapping_(name + "_wrap", over_ring(wrapping, table)),
         two_producers_(name + "_2x1", over_ring(two_producers, table)),

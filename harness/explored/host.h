@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "explore/explored.h"
+#include "explore/programs/bpf_ring.h"
 #include "ring/consumer.h"
 
 namespace ringside::harness::explored {
@@ -37,6 +38,29 @@ inline void arm(int ring, std::uint32_t events, std::uint32_t trigger) {
   event.events = events | (trigger == RINGSIDE_EDGE ? static_cast<std::uint32_t>(EPOLLET) : 0u);
   epoll_descriptor() = epoll_create1(0);
   if (epoll_ctl(epoll_descriptor(), EPOLL_CTL_ADD, ring, &event) != 0) explore::fail("the ring cannot be watched");
+}
+
+/// A program that begins so, with the ring that `open` gives.
+inline explore::Program armed(explore::Program program, int (*open)(), std::uint32_t events, std::uint32_t trigger) {
+  program.begin = [begin = program.begin, open, events, trigger] {
+    begin();
+    arm(open(), events, trigger);
+  };
+  return program;
+}
+
+using ConsumerTable = const ringside_consumer& (*)();
+
+/// A BPF ring as the contract has it.
+inline ringside_ring as_mapped(const explore::programs::RingView& view) {
+  return {.kind = RINGSIDE_RINGBUF,
+          .cpu = -1,
+          .fd = -1,
+          .page_size = 4096,
+          .data_size = view.mask + 1,
+          .consumer_page = view.consumer_pos,
+          .producer_page = view.producer_pos,
+          .data = view.data};
 }
 
 /// What epoll_wait returns, or a negative errno, and the one event.

@@ -24,26 +24,14 @@ std::uint64_t read(const void* bytes, std::uint64_t size) {
 
 constexpr Judge judge{.read = read, .delivered = programs::deliver_overwrite, .lost = [](std::uint64_t) {}};
 
-using Table = const ringside_consumer& (*)();
-
 /// Two looks, whatever is there.
-void look_twice(Table table) {
-  const programs::RingView view = programs::overwrite_ring();
-  Host host(table(),
-            {.kind = RINGSIDE_RINGBUF,
-             .cpu = -1,
-             .fd = -1,
-             .page_size = 4096,
-             .data_size = view.mask + 1,
-             .consumer_page = view.consumer_pos,
-             .producer_page = view.producer_pos,
-             .data = view.data},
-            judge);
+void look_twice(ConsumerTable table) {
+  Host host(table(), as_mapped(programs::overwrite_ring()), judge);
   host.drain();
   host.drain();
 }
 
-explore::Program over_ring(Table table) {
+explore::Program over_ring(ConsumerTable table) {
   return programs::overwrite_program(3, [table] { look_twice(table); });
 }
 

@@ -45,10 +45,8 @@ ringside_ring mapped() {
           .data = pages.data};
 }
 
-using Table = const ringside_consumer& (*)();
-
 /// Until every record is delivered; sleeps whenever nothing is left to read.
-void consume_all(Table table) {
+void consume_all(ConsumerTable table) {
   Host host(table(), mapped(), judge);
   while (true) {
     host.drain();
@@ -58,18 +56,14 @@ void consume_all(Table table) {
 }
 
 /// A few looks, whatever is there: how many records will be lost nobody knows before.
-void look_thrice(Table table) {
+void look_thrice(ConsumerTable table) {
   Host host(table(), mapped(), judge);
   for (int look = 0; look < 3; ++look) host.drain();
 }
 
-explore::Program over_ring(const PerfEventPlan& plan, Table table, void (*consume)(Table)) {
-  explore::Program program = perf_event_program(plan, [table, consume] { consume(table); });
-  program.begin = [begin = program.begin, table] {
-    begin();
-    arm(programs::open_perf_event(), EPOLLIN, table().trigger);
-  };
-  return program;
+explore::Program over_ring(const PerfEventPlan& plan, ConsumerTable table, void (*consume)(ConsumerTable)) {
+  return armed(perf_event_program(plan, [table, consume] { consume(table); }), programs::open_perf_event, EPOLLIN,
+               table().trigger);
 }
 
 constexpr std::uint64_t page = 4096;
@@ -83,7 +77,7 @@ constexpr PerfEventPlan wrapping{.records = 2, .start = page - 16, .size = 12, .
 constexpr PerfEventPlan full{.records = 6, .size = 1012, .wakes = true, .loses = true};
 
 struct Programs {
-  Programs(const std::string& name, Table table)
+  Programs(const std::string& name, ConsumerTable table)
       : three_(name + "_3", over_ring(three, table, consume_all)),
         interrupted_(name + "_interrupted", over_ring(interrupted, table, consume_all)),
         wrapping_(name + "_wrap", over_ring(wrapping, table, consume_all)),

@@ -69,12 +69,8 @@ void produce_all(Table table) {
 }
 
 explore::Program over_ring(const UserPlan& plan, Table table) {
-  explore::Program program = user_program(plan, [table] { produce_all(table); });
-  program.begin = [begin = program.begin, table] {
-    begin();
-    arm(programs::user_ring_descriptor(), EPOLLOUT, table().trigger);
-  };
-  return program;
+  return armed(user_program(plan, [table] { produce_all(table); }), programs::user_ring_descriptor, EPOLLOUT,
+               table().trigger);
 }
 
 constexpr std::uint64_t page = 4096;
