@@ -9,7 +9,6 @@ The sources come by scripts/debian_source, and are built in DIR/explore/libbpf a
 installed. What was built is not built again. Without an archive to ask: skipped, exit status 77.
 """
 import argparse
-import json
 import pathlib
 import subprocess
 import sys
@@ -17,6 +16,9 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIPPED = 77
+
+sys.path.insert(0, str(ROOT / "explore" / "programs"))
+from programs_test import PROVED, check_reports, explore  # noqa: E402
 
 RINGBUF, RING_BUFFER = "src/ringbuf.c", "include/linux/ring_buffer.h"
 # A piece of a file, which must stand there exactly once, and what it becomes.
@@ -35,9 +37,6 @@ PERF_MUTANTS = {
     "data_head_relaxed": ("smp_load_acquire(&base->data_head)", "READ_ONCE(base->data_head)"),
     "data_tail_relaxed": ("smp_store_release(&base->data_tail, tail)", "WRITE_ONCE(base->data_tail, tail)"),
 }
-
-# Without a number: how many rounds of a loop that spins are seen hangs on what the compiler leaves in registers.
-PROVED = None
 
 # By file and program: the defect, or the number of complete executions. Before each ring_buffer__consume() stands the
 # wait of the tree's own consumer (bpf_rings has 2, 20, 240 and 112); libbpf looks at producer_pos once a batch, and not
@@ -149,29 +148,12 @@ def build(options, source):
     return tree
 
 
-def explore(path, *arguments):
-    """Reports by program."""
-    command = [path, *arguments, "--format", "json", "--quiet"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return {program["name"]: program for program in json.loads(done.stdout)["programs"]}
-
-
-def found(report):
-    """The defect, or the number of complete executions."""
-    return report["failure"]["defect"] if report["failure"] else report["complete"]
-
-
 class Readers(unittest.TestCase):
     tree = pathlib.Path()
 
     def assert_found(self, file, expected, *arguments):
-        reports = explore(self.tree / file, *expected, *arguments)
-        for name, wanted in expected.items():
-            with self.subTest(file=file, program=name):
-                report = reports[name]
-                if wanted is not PROVED:
-                    self.assertEqual(found(report), wanted, report["failure"])
-                self.assertEqual(report["verdict"], "failed" if isinstance(wanted, str) else "proved")
+        _, reports = explore(self.tree / file, *expected, *arguments)
+        check_reports(self, file, reports, expected)
 
     def test_every_program_has_a_verdict(self):
         for file, expected in PROGRAMS.items():
@@ -203,7 +185,7 @@ class Readers(unittest.TestCase):
             self.assert_found("perf_buffer", {"perf_poll_2": 13}, "--memory", memory)
 
     def test_a_failure_names_the_lines_of_the_library(self):
-        failure = explore(self.tree / "len_relaxed", "consume_1x2")["consume_1x2"]["failure"]
+        failure = explore(self.tree / "len_relaxed", "consume_1x2")[1]["consume_1x2"]["failure"]
         self.assertTrue(any("/mutants/len_relaxed.c:" in step["source"] for step in failure["steps"]))
 
     def test_a_mutant_that_does_not_fit_is_an_error(self):

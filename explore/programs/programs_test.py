@@ -68,20 +68,25 @@ def explore(path, *arguments):
     return done.returncode, {program["name"]: program for program in json.loads(done.stdout)["programs"]}
 
 
+def check_reports(test, file, reports, expected):
+    """Each of the programs has the verdict that check_verdicts() would want of it."""
+    for name, wanted in expected.items():
+        report = reports[name]
+        found = report["failure"]["defect"] if report["failure"] else report["complete"]
+        with test.subTest(file=file, program=name):
+            verdict, count = wanted if isinstance(wanted, tuple) else ("proved", wanted)
+            if count is not PROVED:
+                test.assertEqual(found, count, report["failure"] and report["failure"]["what"])
+            test.assertEqual(report["verdict"], "failed" if isinstance(wanted, str) else verdict)
+
+
 def check_verdicts(test, folder, expected):
     """Every program of every file has the verdict that is expected of it, and there are no others. `expected`, by file
     and program: the defect; the number of complete executions; or ("bounded", number)."""
     for file, programs in expected.items():
         _, reports = explore(folder / file)
         test.assertEqual(set(reports), set(programs), file)
-        for name, wanted in programs.items():
-            report = reports[name]
-            found = report["failure"]["defect"] if report["failure"] else report["complete"]
-            with test.subTest(program=name):
-                verdict, count = wanted if isinstance(wanted, tuple) else ("proved", wanted)
-                if count is not PROVED:
-                    test.assertEqual(found, count, report["failure"] and report["failure"]["what"])
-                test.assertEqual(report["verdict"], "failed" if isinstance(wanted, str) else verdict)
+        check_reports(test, file, reports, programs)
 
 
 class Programs(unittest.TestCase):
