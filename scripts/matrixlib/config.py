@@ -40,7 +40,6 @@ class Step:
     only: str = ""           # of tests: pattern of names
     left_out: dict = dataclasses.field(default_factory=dict)     # of tests: pattern of names -> why
     environment: dict = dataclasses.field(default_factory=dict)
-    alone: bool = False      # no other guest beside
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,7 +85,7 @@ ACTIONS = {
     "check": {"arguments"},
     "mutants": {"arguments"},
 }
-STEP_KEYS = {"does", "time_limit", "needs", "where", "only_on", "why", "offline", "hide", "alone"}
+STEP_KEYS = {"does", "time_limit", "needs", "where", "only_on", "why", "offline", "hide"}
 KERNEL_KEYS = {"name", "lacks", "smp", "memory", "write"}
 
 
@@ -201,8 +200,7 @@ def read_step(place, name, features, kernels):
                 offline=place.items("offline", int, "a list of CPU numbers, as [1, 3]"),
                 hide=hidden(place, features),
                 arguments=place.items("arguments", str, "a list of texts"),
-                environment=place.texts("environment", 'environment as a table: NAME = "value"'),
-                alone=place.take("alone", bool, "alone as true or false", default=False))
+                environment=place.texts("environment", 'environment as a table: NAME = "value"'))
 
 
 def why_not(step, kernel, lacks):

@@ -46,6 +46,12 @@ def usable_processors():
     return len(os.sched_getaffinity(0))
 
 
+def default_jobs():
+    """One guest for every two processors. Its own processors wait for each other all the time, and what waits spins:
+    with less than that to run on they take several times as long (docs/matrix.md)."""
+    return max(1, usable_processors() // 2)
+
+
 class Guest:
     """One run of scripts/vm with the guest's side of the matrix as its command."""
 
@@ -130,10 +136,6 @@ class Task:
     def memory_mib(self):
         return self.run.kernel.memory_mib + GUEST_OVERHEAD_MIB
 
-    @property
-    def alone(self):
-        return self.run.step.alone
-
 
 class Pool:
     """Runs all tasks. `command_of(task)` is the scripts/vm to run, `log_of(task)` where its remarks go."""
@@ -151,11 +153,11 @@ class Pool:
 
     def _next(self):
         """The longest task that can begin now; None when there is none. Called with the lock held."""
-        if self.stopping or len(self.running) >= self.jobs or any(task.alone for task in self.running):
+        if self.stopping or len(self.running) >= self.jobs:
             return None
         free_mib = self.memory_mib - sum(task.memory_mib for task in self.running)
         ready = [task for task in self.waiting if task.first is None or task.first.done]
-        ready = [task for task in ready if not self.running or (task.memory_mib <= free_mib and not task.alone)]
+        ready = [task for task in ready if not self.running or task.memory_mib <= free_mib]
         # A kernel's first step opens the way for its others.
         return max(ready, key=lambda task: (task.first is None, task.expected_s), default=None)
 
