@@ -47,14 +47,14 @@ class Explore(unittest.TestCase):
         self.assertEqual((shared["verdict"], shared["complete"]), ("proved", whole["complete"]))
 
     def test_a_checkpoint_is_gone_on_with(self):
-        whole = failure_of("bpf_2x1")[1]
+        whole = failure_of("bpf_3x1")[1]
         with tempfile.TemporaryDirectory() as folder:
             kept = str(pathlib.Path(folder) / "kept.json")
-            first = failure_of("bpf_2x1", "--executions", "40", "--checkpoint", kept)[1]
-            self.assertEqual((first["verdict"], first["complete"]), ("bounded", 40))
-            rest = failure_of("bpf_2x1", "--resume", kept)[1]
+            first = failure_of("bpf_3x1", "--executions", "40", "--checkpoint", kept)[1]
+            self.assertEqual((first["verdict"], first["complete"] + first["blocked"]), ("bounded", 40))
+            rest = failure_of("bpf_3x1", "--resume", kept)[1]
             self.assertEqual((rest["verdict"], rest["complete"]), ("proved", whole["complete"]))
-            other = ringside("explore", "bpf_2x1", "--resume", kept, "--memory", "sc")
+            other = ringside("explore", "bpf_3x1", "--resume", kept, "--memory", "sc")
             self.assertEqual(other.returncode, 2)
             self.assertTrue(other.stderr.endswith("it is of c11, and this is sc; say its --memory\n"), other.stderr)
             files = ringside("explore", "--checkpoint", kept)

@@ -79,7 +79,12 @@ void Engine::note_access(std::uintptr_t address, std::size_t size, bool atomic, 
                                            kind(atomic, write), running_, race->size_bytes));
 }
 
-void Engine::plain(std::uintptr_t address, std::size_t size, bool write) {
+void Engine::plain(std::uintptr_t address, std::size_t size, bool write, bool in_look) {
+  if (write) {
+    forget_look();
+  } else if (me().look != 0) {
+    note_plain_look(address, size, in_look);
+  }
   if (recording_) record(write ? StepKind::plain_write : StepKind::plain_read, address, size, Order::relaxed, 0);
   me().site = nullptr;
   for_each_piece(program_.aliases, address, size,
@@ -247,6 +252,7 @@ std::uint64_t Engine::choose(std::uint64_t count) {
   assert(count > 0);
   take_turn();
   ThreadState& thread = me();
+  thread.look = 0;
   EventId id{static_cast<std::uint16_t>(running_), static_cast<std::uint16_t>(thread.events)};
   Event asked = event_of(EventKind::choice, Order::relaxed);
   asked.expected = count;
@@ -360,6 +366,7 @@ Event Engine::load_at(const Place& place, const Event& asked, const std::functio
   const Event event = graph().at(id);
   thread.known.set(running_, thread.events);
   thread.causes = event.causes;
+  note_look(event);
   if (event.link) return event;
   const Clock learnt = graph().released_to(event);
   thread.seen.join(learnt);
@@ -403,12 +410,15 @@ EventId Engine::add_load(Event event, const std::function<bool(std::uint64_t)>* 
     return id;
   }
   possible_.clear();
+  const bool exhaustive = scripted == nullptr && chooser_ == nullptr;
   if (event.question != 0) find_answers(id, lowest, last);
   for (std::size_t position = lowest; position <= last && event.question == 0; ++position) {
     const EventId store = graph().store_at(location, position);
     // A thread that goes to sleep reads the last value there is; that it saw an older one before that is no other
     // execution, and only a sleeper of the last value may be woken.
     if (enough != nullptr && position != last && !(*enough)(graph().value_of(location, store, event.bytes))) continue;
+    const bool older = position != last || planted(Fault::looks_end_with_the_last);
+    if (older && exhaustive && is_in_vain(event, store)) continue;
     graph().set_reads_from(id, store);
     if (may_read(id, position)) possible_.push_back(position);
   }
@@ -428,7 +438,10 @@ EventId Engine::add_load(Event event, const std::function<bool(std::uint64_t)>* 
     expect_the_turn(can);
     possible_ = {wanted};
   }
+  // Numbered by where it reads from: what is left out is not known in every process.
+  const std::uint64_t offered = offered_;
   for (std::size_t i = 0; i + 1 < possible_.size(); ++i) {
+    offered_ = offered + possible_[i];
     remember({.kind = Alternative::Kind::read_from,
               .stamp = graph().at(id).stamp,
               .event = id,
@@ -436,11 +449,13 @@ EventId Engine::add_load(Event event, const std::function<bool(std::uint64_t)>* 
               .load = {},
               .position = 0});
   }
+  offered_ = offered + stores + 1;
   graph().set_reads_from(id, graph().store_at(location, possible_.back()));
   return id;
 }
 
 void Engine::store(std::uintptr_t address, std::size_t size, std::uint64_t value, EventKind kind, Order order) {
+  forget_look();
   take_turn();
   const std::uintptr_t named = std::exchange(address, canonical(address));
   const Place place = place_of(address, size);

@@ -111,7 +111,7 @@ void Engine::count() {
     outside(program_.end);
     return;
   }
-  if (owned) ++result_.blocked;
+  if (owned && !is_stuck_by_an_older_store()) ++result_.blocked;
   if (waiting.in_vain) judge(waiting);
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -76,6 +77,10 @@ struct ThreadState {
   Clock seen;                  ///< what an acquire fence would add
   Clock fenced;                ///< known at the last release fence
   const void* site = nullptr;  ///< of the next access
+  std::uint64_t look = 0;      ///< all that the look under way depends on, as a hash; 0: none, or it is not known
+  std::uint64_t (*look_memory)() = nullptr;  ///< but for this, which was not asked yet
+  std::uint64_t look_began = 0;              ///< what that said
+  bool looked = false;                       ///< stuck after a look in vain
 };
 
 /// A place that is accessed atomically, and how often it was written plainly in between.
@@ -169,7 +174,8 @@ class Engine {
   /// The answer, by a load that is of the view's place.
   bool ask(std::uintptr_t address, std::size_t size, Order order, const ValueTest& test, const View& view);
   std::uint64_t choose(std::uint64_t count);
-  void plain(std::uintptr_t address, std::size_t size, bool write);
+  /// `in_look`: the memory is part of what a look began with (begin_look).
+  void plain(std::uintptr_t address, std::size_t size, bool write, bool in_look = false);
   [[noreturn]] void fail(FailureKind kind, std::string what);
 
   /// Whether a thread of the program runs, and which: its number.
@@ -195,6 +201,13 @@ class Engine {
   /// The running thread would do its last `events` events again and again until one of their loads reads another value:
   /// `awake`, or asleep for a while in each round. Returns where it goes on in this execution, which only a walk's may.
   void spin(std::size_t events, bool awake);
+  /// The running thread looks for something, and what it finds hangs on `state`, a hash, on what it reads from now on,
+  /// and on memory of which `memory`, where there is any, makes a hash; asked for before any of it changes.
+  void begin_look(std::uint64_t state, std::uint64_t (*memory)() = nullptr);
+  /// It hangs on something else, too, or is over.
+  void forget_look() { me().look = 0; }
+  /// The look has found nothing, and would again until one of its `events` reads another value: as spin(), asleep.
+  void end_look_in_vain(std::size_t events);
   /// Whether what the running thread waits for from now on has an end anyhow: a thread that is left so is no deadlock.
   void set_timed(bool timed) { me().timed = timed; }
 
@@ -262,6 +275,11 @@ class Engine {
   void switch_to(std::size_t thread);
   [[noreturn]] void leave();
 
+  void note_look(const Event& load);
+  std::uint64_t all_of_look(std::uint64_t look);
+  bool is_in_vain(Event load, EventId store);
+  bool is_stuck_by_an_older_store() const;
+  void note_plain_look(std::uintptr_t address, std::size_t size, bool in_look);
   Event next_event(Event event) const;
   EventId replay_event(const Event& asked, std::uint16_t location);
   void expect_more();
@@ -318,6 +336,8 @@ class Engine {
   std::uint64_t weight_ = 0;
   std::size_t unweighted_ = 0;  ///< alternatives, the last of the branch, that have no part of the weight yet
   Task task_;                   ///< that it began with
+
+  std::unordered_set<std::uint64_t> in_vain_;  ///< looks that found nothing (looks.cc)
 
   // Of the execution under way.
   std::vector<ThreadState> threads_;

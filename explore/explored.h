@@ -39,6 +39,12 @@ int open_source(std::function<std::uint32_t()> poll);
 /// Tells every epoll and poll that waits for it to ask again. A sequentially consistent step or more.
 void wake_source(int descriptor);
 
+/// Calls `poll`, in a thread of a program, until it returns true. A call that returns false and has changed nothing
+/// that others may see, nor a variable of its caller, is as if it had not been made: the thread sleeps until a load of
+/// it would read something else, and calls again. So a search has one execution where a loop around `poll` has one for
+/// each number of calls in vain.
+void retry(const std::function<bool()>& poll);
+
 /// A call of libc's or of the kernel's that has no model: one of those that are refused by name (docs/explored.md), as
 /// the sources made it. `mmap64`, `open64` and their like go by the name without the number.
 struct Call {

@@ -36,9 +36,12 @@ enum class Fault : std::uint8_t {
   any_claim_is_known,        ///< also to who knows nothing of the producer
   last_lap_counts,           ///< what it wrote stands for what this one did not write
   memory_counts,             ///< so does what the memory was before the first lap
+  looks_end_with_the_last,   ///< a look in vain does not read the last store either
+  looks_are_alike,           ///< whatever they read
+  looks_read_no_memory,      ///< but what they read atomically
 };
 
-inline constexpr Fault last_fault = Fault::memory_counts;
+inline constexpr Fault last_fault = Fault::looks_read_no_memory;
 
 #ifdef RINGSIDE_PLANTED_FAULTS
 inline thread_local Fault planted_fault = Fault::none;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "explore/brute_force.h"
+#include "explore/look_programs.h"
 #include "explore/parted_programs.h"
 #include "explore/ring_use_cases.h"
 #include "explore/search.h"
@@ -84,6 +85,15 @@ bool ring_use_differs() {
                      [](const RingUseCase& given) { return verdict_of(given) != verdict_of(given.expected); });
 }
 
+/// What is expected is found without the fault.
+bool looks_differ(const LookProgram& program) {
+  const Found seen = search_looks(program, MemoryModel::c11);
+  const Fault now = std::exchange(planted_fault, Fault::none);
+  const bool differ = differ_from(seen, expect_looks(program, MemoryModel::c11));
+  planted_fault = now;
+  return differ;
+}
+
 /// Which random programs a fault is looked for in: those of its memory model, or of its kind.
 bool found(Fault fault, std::mt19937& random) {
   switch (fault) {
@@ -107,6 +117,11 @@ bool found(Fault fault, std::mt19937& random) {
     case Fault::last_lap_counts:
     case Fault::memory_counts:
       return ring_use_differs();
+    case Fault::looks_end_with_the_last:
+    case Fault::looks_are_alike:
+      return looks_differ(draw_looks(random));
+    case Fault::looks_read_no_memory:
+      return looks_at_memory() != 2;
     default:
       return differs(draw_program(random, false), MemoryModel::c11);
   }

@@ -42,15 +42,26 @@ void Laps::begin() {
   }
 }
 
-/// Good until the next call.
-Laps::Byte& Laps::byte_at(State& state, std::uint64_t offset) {
-  Byte& byte = state.bytes.at(offset / granule_bytes).all[offset % granule_bytes];
-  if (!byte.met) {
-    const std::uint64_t behind = position_from(state.consumed, offset, state.ring) - state.consumed;
-    const bool there = behind < state.produced - state.consumed || planted(Fault::memory_counts);
-    byte = {.met = true, .unwritten = !there};
+/// Calls `with` for so many bytes from that offset on, and where each lies, until it returns false. Around the end of
+/// the ring.
+template <class With>
+void Laps::for_each_byte(State& state, std::uint64_t offset, std::uint64_t count, With with) {
+  while (count != 0) {
+    offset &= state.ring.size_bytes - 1;
+    Bytes& bytes = state.bytes.at(offset / granule_bytes);
+    const std::uint64_t in_granule = granule_bytes - offset % granule_bytes;
+    const std::uint64_t here = std::min({count, in_granule, state.ring.size_bytes - offset});
+    for (const std::uint64_t end = offset + here; offset != end; ++offset) {
+      Byte& byte = bytes.all[offset % granule_bytes];
+      if (!byte.met) {
+        const std::uint64_t behind = position_from(state.consumed, offset, state.ring) - state.consumed;
+        const bool there = behind < state.produced - state.consumed || planted(Fault::memory_counts);
+        byte = {.met = true, .unwritten = !there};
+      }
+      if (!with(byte, offset)) return;
+    }
+    count -= here;
   }
-  return byte;
 }
 
 Laps::State* Laps::state_of(std::uintptr_t address) {
@@ -66,12 +77,12 @@ std::optional<Passing> Laps::hand_back(std::size_t ring, Passing passing) {
   if (!is_behind(passing.from, passing.to)) return std::nullopt;
   if (passing.to - passing.from > state.ring.size_bytes) passing.from = passing.to - state.ring.size_bytes;
   state.passings.push_back(passing);
-  for (std::uint64_t position = passing.from; position != passing.to; ++position) {
-    Byte& byte = byte_at(state, position & (state.ring.size_bytes - 1));
+  for_each_byte(state, passing.from, passing.to - passing.from, [&](Byte& byte, std::uint64_t) {
     byte.handed_back = static_cast<std::uint32_t>(state.passings.size());
     byte.claimed = 0;
     byte.unwritten = !planted(Fault::last_lap_counts);
-  }
+    return true;
+  });
   return passing;
 }
 
@@ -80,11 +91,11 @@ void Laps::claim(std::size_t ring, const Passing& passing, const Clock& known) {
   if (is_behind(state.claimed, passing.to)) state.claimed = passing.to;
   if (!is_behind(passing.from, passing.to) || passing.to - passing.from > state.ring.size_bytes) return;
   state.passings.push_back(passing);
-  for (std::uint64_t position = passing.from; position != passing.to; ++position) {
-    Byte& byte = byte_at(state, position & (state.ring.size_bytes - 1));
+  for_each_byte(state, passing.from, passing.to - passing.from, [&](Byte& byte, std::uint64_t) {
     const bool may = byte.handed_back == 0 || state.passings[byte.handed_back - 1u].known_to(known);
     if (may) byte.claimed = static_cast<std::uint32_t>(state.passings.size());
-  }
+    return true;
+  });
 }
 
 void Laps::write(const Access& access, const Clock& known) {
@@ -92,13 +103,13 @@ void Laps::write(const Access& access, const Clock& known) {
   if (state == nullptr) return;
   const std::uint64_t begin = access.address - state->data;
   const std::uint64_t end = std::min<std::uint64_t>(begin + access.size_bytes, state->ring.size_bytes);
-  for (std::uint64_t offset = begin; offset < end; ++offset) {
-    Byte& byte = byte_at(*state, offset);
+  for_each_byte(*state, begin, end - begin, [&](Byte& byte, std::uint64_t) {
     byte.unwritten = false;
-    if (byte.handed_back == 0) continue;
+    if (byte.handed_back == 0) return true;
     const bool knows = state->passings[byte.handed_back - 1u].known_to(known);
     if (knows || planted(Fault::any_write_takes_back)) byte.handed_back = 0;
-  }
+    return true;
+  });
 }
 
 /// What was handed back is so until a producer claims it again, as far as the access knows; after that it is this
@@ -119,14 +130,13 @@ std::optional<LapFault> Laps::use(const Access& access, const Clock& known) {
   const std::uint64_t end = std::min<std::uint64_t>(begin + access.size_bytes, state->ring.size_bytes);
   std::optional<LapFault> fault;
   std::uint32_t number = 0;
-  for (std::uint64_t offset = begin; offset < end; ++offset) {
-    const Byte& byte = byte_at(*state, offset);
+  for_each_byte(*state, begin, end - begin, [&](const Byte& byte, std::uint64_t offset) {
     const auto kind = fault_of(*state, byte, access.write, known);
-    if (!kind && !fault) continue;
+    if (!kind && !fault) return true;
     const std::uint32_t of = !kind || *kind == LapFault::Kind::unclaimed ? std::uint32_t{0}
                              : *kind == LapFault::Kind::handed_back      ? byte.handed_back
                                                                          : byte.claimed;
-    if (fault && (!kind || *kind != fault->kind || of != number)) break;
+    if (fault && (!kind || *kind != fault->kind || of != number)) return false;
     if (!fault) {
       number = of;
       fault = LapFault{.kind = *kind, .ring = static_cast<std::size_t>(state - states_.data())};
@@ -134,7 +144,8 @@ std::optional<LapFault> Laps::use(const Access& access, const Clock& known) {
       fault->position = position_from(number != 0 ? fault->passing.from : state->claimed, offset, state->ring);
     }
     ++fault->size_bytes;
-  }
+    return true;
+  });
   return fault;
 }
 

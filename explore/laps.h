@@ -89,7 +89,9 @@ class Laps {
   };
   struct Bytes {
     std::array<Byte, granule_bytes> all{};
-    void clear() { all.fill({}); }
+    void clear() {
+      for (Byte& byte : all) byte.met = false;
+    }
   };
   struct State {
     Ring ring;
@@ -101,7 +103,8 @@ class Laps {
     std::vector<Passing> passings = {};
   };
 
-  static Byte& byte_at(State& state, std::uint64_t offset);
+  template <class With>
+  static void for_each_byte(State& state, std::uint64_t offset, std::uint64_t count, With with);
   State* state_of(std::uintptr_t address);
   static std::optional<LapFault::Kind> fault_of(const State& state, const Byte& byte, bool write, const Clock& known);
 

@@ -74,6 +74,18 @@ std::uint64_t await(const void* address, std::size_t size, Order order,
   return here(__builtin_return_address(0)).load(number(address), size, event_of(EventKind::load, order), &enough).value;
 }
 
+void look(std::uint64_t state, const std::function<bool()>& poll) {
+  Engine& engine = *Engine::current;
+  while (true) {
+    const std::size_t events = engine.events();
+    engine.begin_look(state);
+    const bool found = poll();
+    if (!found) engine.end_look_in_vain(engine.events() - events);
+    engine.forget_look();
+    if (found) return;
+  }
+}
+
 void lock(std::uint32_t* word) {
   const std::function<bool(std::uint64_t)> free = [](std::uint64_t value) { return value == 0; };
   const Event asked = event_of(EventKind::exclusive_load, Order::acquire);

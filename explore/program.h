@@ -78,6 +78,10 @@ void atomic_fence(Order order);
 /// thread for which no such value ever comes is stuck.
 std::uint64_t await(const void* address, std::size_t size, Order order,
                     const std::function<bool(std::uint64_t)>& enough);
+/// Calls `poll` until it returns true. When it returns false it must have changed nothing; what it returns hangs on
+/// `state`, a hash, and on what it reads, atomically and plainly. A call in vain is as if it had not been made: the
+/// thread waits until a load of it would read something else. (retry() of explored.h finds the state by itself.)
+void look(std::uint64_t state, const std::function<bool()>& poll);
 /// Whether the test holds of the value, by a load of now.
 bool atomic_test(const void* address, std::size_t size, Order order, const ValueTest& test);
 

@@ -43,6 +43,17 @@ std::optional<Race> Races::unknown(const Access& bytes, std::uint8_t threads, co
   return last;
 }
 
+bool Races::written(const Access& bytes, std::uint8_t threads) {
+  const std::uintptr_t end = bytes.address + bytes.size_bytes;
+  for (std::uintptr_t granule = bytes.address / granule_bytes; granule * granule_bytes < end; ++granule) {
+    const std::uint8_t wanted = bytes_in(granule, bytes);
+    for (const Entry& entry : granules_.at(granule)) {
+      if (entry.write && (threads >> entry.thread & 1u) != 0 && (entry.bytes & wanted) != 0) return true;
+    }
+  }
+  return false;
+}
+
 std::optional<Race> Races::note(const Access& access, const Clock& known) {
   const std::uintptr_t end = access.address + access.size_bytes;
   std::optional<Race> race;

@@ -70,6 +70,10 @@ const Registered consume_most{"perf_consume_8_wrap", program_of({.records = 8, .
 // The ring holds one such sample: the next one overwrites it, and lies across the end.
 const Registered consume_full{"perf_consume_full",
                               program_of({.records = 2, .size = page / 2 + 4, .waits_for_space = true}, consume_2)};
+// Three of five fit.
+constexpr auto consume_5 = [] { consume<5>(); };
+const Registered consume_full_5{"perf_consume_5_full",
+                                program_of({.records = 5, .size = page / 4 + 4, .waits_for_space = true}, consume_5)};
 const Registered poll_both{"perf_poll_2", program_of({.records = 2, .wakes = true}, poll_2)};
 
 }  // namespace

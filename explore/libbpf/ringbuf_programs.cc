@@ -47,13 +47,8 @@ Program program_of(const RingPlan& plan, ring_buffer_sample_fn callback, std::fu
   return program;
 }
 
-/// Waits for a record by looking at the ring, so that no call is made in vain.
-template <std::uint64_t span = 16>
 void consume() {
-  while (delivered < records_in_all()) {
-    wait_readable(first_position() + span * delivered);
-    ring_buffer__consume(reader);
-  }
+  while (delivered < records_in_all()) retry([] { return ring_buffer__consume(reader) != 0; });
 }
 constexpr auto consume_when_readable = [] { consume(); };
 
@@ -71,7 +66,12 @@ constexpr std::uint64_t page = 4096;
 const Registered consume_1x1{"consume_1x1", program_of({.records = 1}, deliver_record, consume_when_readable)};
 const Registered consume_1x2{"consume_1x2", program_of({.records = 2}, deliver_record, consume_when_readable)};
 const Registered consume_1x3{"consume_1x3", program_of({.records = 3}, deliver_record, consume_when_readable)};
+const Registered consume_1x4{"consume_1x4", program_of({.records = 4}, deliver_record, consume_when_readable)};
 const Registered consume_1x5{"consume_1x5", program_of({.records = 5}, deliver_record, consume_when_readable)};
+const Registered consume_1x6{"consume_1x6", program_of({.records = 6}, deliver_record, consume_when_readable)};
+const Registered consume_1x8{"consume_1x8", program_of({.records = 8}, deliver_record, consume_when_readable)};
+const Registered consume_1x9{"consume_1x9", program_of({.records = 9}, deliver_record, consume_when_readable)};
+const Registered consume_4x1{"consume_4x1", program_of({.producers = 4}, deliver_record, consume_when_readable)};
 const Registered consume_2x1{"consume_2x1", program_of({.producers = 2}, deliver_record, consume_when_readable)};
 const Registered consume_2x2{"consume_2x2",
                              program_of({.producers = 2, .records = 2}, deliver_record, consume_when_readable)};
@@ -80,8 +80,7 @@ const Registered consume_wrap{"consume_wrap",
                               program_of({.records = 2, .start = page - 24}, deliver_record, consume_when_readable)};
 // The ring holds one such record: the next one overwrites it.
 constexpr RingPlan full{.records = 2, .size = page / 2, .waits_for_space = true};
-constexpr auto consume_large = [] { consume<header_bytes + page / 2>(); };
-const Registered consume_full{"consume_full", program_of(full, deliver_record, consume_large)};
+const Registered consume_full{"consume_full", program_of(full, deliver_record, consume_when_readable)};
 
 const Registered spin_1x2{"spin_1x2", program_of({.records = 2}, deliver_record, consume_again_and_again)};
 const Registered spin_1x3{"spin_1x3", program_of({.records = 3}, deliver_record, consume_again_and_again)};
@@ -93,16 +92,12 @@ const Registered poll_1x2{"poll_1x2", program_of({.records = 2, .wakes = true}, 
 const Registered poll_unwoken{"poll_unwoken", program_of({.records = 1}, deliver_record, poll)};
 
 /// And the last record at the end.
-constexpr auto consume_large_late = [] {
-  consume<header_bytes + page / 2>();
-  deliver(*kept);
-};
 constexpr auto consume_late = [] {
   consume();
   deliver(*kept);
 };
 const Registered kept_1x2{"kept_1x2", program_of({.records = 2}, keep_record, consume_late)};
-const Registered kept_full{"kept_full", program_of(full, keep_record, consume_large_late)};
+const Registered kept_full{"kept_full", program_of(full, keep_record, consume_late)};
 
 }  // namespace
 }  // namespace ringside::explore::programs

@@ -50,13 +50,16 @@ class BpfConsumer {
   std::uint32_t delivered_ = 0;
 };
 
-/// Until every record is delivered; waits for the next one by looking at the ring.
+/// Until every record is delivered, by looking at the ring.
 template <Orders orders>
 void poll_all() {
   BpfConsumer<orders> consumer(ring(), first_position());
   while (consumer.delivered() < records_in_all()) {
-    wait_readable(consumer.position());
-    consumer.drain();
+    const std::uint32_t before = consumer.delivered();
+    retry([&] {
+      consumer.drain();
+      return consumer.delivered() != before;
+    });
   }
 }
 

@@ -35,6 +35,11 @@ struct FencedMemory : ExploredMemory {
   }
 };
 
+/// Where nobody sleeps, nothing hangs on whether the consumer has caught up.
+struct SilentMemory : ExploredMemory {
+  static bool points_at(const std::uint64_t*, std::uint64_t, std::uint64_t) { return false; }
+};
+
 /// The one ring of the process; programs follow one another.
 struct Stage {
   sim::RingbufMemory memory = sim::RingbufMemory::create(sim::page_size_bytes(), sim::UserMapping::kernels).value();
@@ -110,7 +115,7 @@ void fill(std::byte* begin, std::uint64_t payload, const RingPlan& plan) {
 
 void commit(std::uint64_t position, sim::Fate fate) {
   Stage& here = stage();
-  if (!here.plan.wakes) return sim::RingbufCommit<ExploredMemory>(here.state, position, fate, here.plan.flags).run();
+  if (!here.plan.wakes) return sim::RingbufCommit<SilentMemory>(here.state, position, fate, here.plan.flags).run();
   sim::RingbufCommit<FencedMemory> commit(here.state, position, fate, here.plan.flags);
   commit.run();
   if (commit.wants_wakeup()) wake(here);

@@ -14,8 +14,11 @@ constexpr std::uint64_t page = 4096;
 const Registered one_by_one{"bpf_1x1", bpf_program({.producers = 1, .records = 1}, consume)};
 const Registered one_by_two{"bpf_1x2", bpf_program({.producers = 1, .records = 2}, consume)};
 const Registered one_by_three{"bpf_1x3", bpf_program({.producers = 1, .records = 3}, consume)};
+const Registered one_by_six{"bpf_1x6", bpf_program({.producers = 1, .records = 6}, consume)};
 const Registered two_by_one{"bpf_2x1", bpf_program({.producers = 2, .records = 1}, consume)};
+const Registered two_by_two{"bpf_2x2", bpf_program({.producers = 2, .records = 2}, consume)};
 const Registered three_by_one{"bpf_3x1", bpf_program({.producers = 3, .records = 1}, consume)};
+const Registered four_by_one{"bpf_4x1", bpf_program({.producers = 4, .records = 1}, consume)};
 // The second record's payload lies across the end of the data.
 const Registered wrap{"bpf_wrap", bpf_program({.producers = 1, .records = 2, .start = page - 24}, consume)};
 // The ring holds one such record.

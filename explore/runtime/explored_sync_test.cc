@@ -167,6 +167,38 @@ TEST(ExploredSpins, ThatCountAreNotCut) {
   EXPECT_EQ(seen.results, (std::set<std::pair<int, int>>{{0, 0}, {1, 0}}));
 }
 
+TEST(ExploredRetries, InVainAreNoExecutions) {
+  expect_clean(run_all({count_spin_flag, retry_for_three}), 1);
+  expect_clean(run_all({retry_for_three, count_spin_flag}), 1);
+}
+
+TEST(ExploredRetries, SleepForEver) {
+  expect_failure(run_all({retry_for_one}), FailureKind::deadlock, "waiting for ever: thread 0");
+  // The flag may have gone on to 3 before the first look.
+  expect_failure(run_all({count_spin_flag, retry_for_one}), FailureKind::deadlock, "waiting for ever: thread 1");
+}
+
+TEST(ExploredRetries, ThatChangeSomethingAreExecutions) {
+  // As spin_a_few_times: the flag is seen in the first, second or third call, or not at all.
+  const Seen on_the_stack = run_all({retry_and_count_on_the_stack, set_spin_flag});
+  expect_clean(on_the_stack, 4);
+  EXPECT_EQ(on_the_stack.results, (std::set<std::pair<int, int>>{{0, 0}, {1, 0}, {2, 0}, {3, 0}}));
+  const Seen in_memory = run_all({retry_and_count_in_memory, set_spin_flag});
+  expect_clean(in_memory, 4);
+  EXPECT_EQ(in_memory.results, on_the_stack.results);
+}
+
+TEST(ExploredRetries, HangOnWhatOthersWrote) {
+  Seen seen;
+  SearchOptions go_on;
+  go_on.another = [](const Failure&) { return true; };
+  // Told once or twice; nobody tells of the 1.
+  seen.result =
+      explore(program_of({tell_twice, retry_until_sum_is_two}, nullptr, [&] { seen.sums.insert(sync_sum); }), go_on);
+  EXPECT_EQ(seen.result.complete, 2u);
+  EXPECT_EQ(seen.sums, std::set{2});
+}
+
 TEST(ExploredEnds, AreTold) {
   expect_failure(run_all({throw_out}), FailureKind::failed, "an exception left thread 0: thrown on purpose");
   expect_failure(run_all({fail_assertion}), FailureKind::failed, "assertion 'sync_sum == 7' does not hold");

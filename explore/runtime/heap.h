@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "explore/clock.h"
@@ -37,6 +38,11 @@ class Heap {
   /// Whether any of these bytes belong to a block that was released.
   bool was_freed(const void* address, std::size_t size) const { return holds(address) && any_freed(address, size); }
 
+  /// What all blocks hold, thread by thread.
+  std::span<const std::byte> used(std::size_t thread) const {
+    if (memory_ == nullptr) return {};
+    return {reinterpret_cast<const std::byte*>(memory_ + thread * region_bytes), used_[thread]};
+  }
   /// Forgets all blocks.
   void reset();
 

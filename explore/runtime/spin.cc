@@ -8,8 +8,13 @@
 // To see the caller's registers as they were, the entry points of loads are a few instructions of assembly: they lay
 // the registers that a function must keep below the caller's frame and pass on where.
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
 
+#include "explore/explored.h"
+#include "explore/runtime/heap.h"
+#include "explore/runtime/statics.h"
 #include "explore/runtime/world.h"
 
 #if defined(__x86_64__)
@@ -107,14 +112,29 @@ ringside_entry __tsan_volatile_read16, ringside_tsan_volatile_read16, x1
 namespace ringside::explore::runtime {
 namespace {
 
-/// Of the words from `begin` to `end`, which may belong to any variable. FNV-1a, a word at a time.
-__attribute__((no_sanitize("address"))) std::uint64_t hash_of(const void* begin, const void* end, std::uint64_t hash) {
-  constexpr std::uint64_t prime = 0x100000001b3;
-  for (const auto* word = static_cast<const std::uint64_t*>(begin); word < end; ++word) {
-    hash = (hash ^ *word) * prime;
-    hash ^= hash >> 29;
+/// Both halves of a product: each bit of both factors moves many of it.
+std::uint64_t folded(std::uint64_t a, std::uint64_t b) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = static_cast<Wide>(a) * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+/// Of the words from `begin` to `end`, which may belong to any variable. In two chains, which a processor follows at
+/// once.
+__attribute__((no_sanitize("address"))) std::uint64_t hash_of(const void* begin, const void* end, std::uint64_t seed) {
+  constexpr std::uint64_t first = 0x9e3779b97f4a7c15;
+  constexpr std::uint64_t second = 0xd6e8feb86659fd93;
+  const auto* word = static_cast<const std::uint64_t*>(begin);
+  const auto* const last = static_cast<const std::uint64_t*>(end);
+  std::uint64_t one = seed ^ first;
+  std::uint64_t other = seed ^ second;
+  for (; last - word >= 4; word += 4) {
+    one = folded(one ^ word[0], word[1] ^ first);
+    other = folded(other ^ word[2], word[3] ^ second);
   }
-  return hash;
+  for (; word < last; ++word) one = folded(one ^ *word, first);
+  return folded(one ^ static_cast<std::uint64_t>(static_cast<const char*>(end) - static_cast<const char*>(begin)),
+                other ^ second);
 }
 
 }  // namespace
@@ -146,3 +166,55 @@ void note_load(Engine& engine, const void* address, std::uint64_t value, const v
 }
 
 }  // namespace ringside::explore::runtime
+
+namespace ringside::explore {
+namespace {
+
+/// What libc would know.
+std::uint64_t hash_of(const runtime::ThreadRecord& thread, std::uint64_t seed) {
+  const std::array<std::uint64_t, 3> known{thread.clock_ns, thread.timeouts,
+                                           static_cast<std::uint64_t>(thread.error_number)};
+  return runtime::hash_of(known.data(), known.data() + known.size(), seed);
+}
+
+/// The program's memory but for its stacks.
+std::uint64_t hash_of_memory() {
+  std::uint64_t hash = 0;
+  const auto add = [&hash](std::span<const std::byte> memory) {
+    const std::size_t words = memory.size() / sizeof(std::uint64_t) * sizeof(std::uint64_t);
+    hash = runtime::hash_of(memory.data(), memory.data() + words, hash);
+    for (const std::byte byte : memory.subspan(words)) hash = (hash ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3;
+  };
+  for (std::size_t region = 0; region <= most_threads; ++region) add(runtime::heap().used(region));
+  add(runtime::statics());
+  return hash;
+}
+
+}  // namespace
+
+// What the thread did in vain has left it with nothing but what it knows, and whoever knows less may read whatever it
+// may read: all that follows is part of the execution, too, in which it looked only then.
+void retry(const std::function<bool()>& poll) {
+  const void* const frame = __builtin_frame_address(0);
+  const void* const site = __builtin_return_address(0);
+  while (true) {
+    Engine* const engine = runtime::enter(site);
+    if (engine == nullptr) {
+      if (poll()) return;
+      continue;
+    }
+    const std::size_t events = engine->events();
+    const std::uint64_t changes = runtime::my_record(*engine).changes;
+    const std::uint64_t stack = runtime::hash_of(frame, engine->running_stack_end(), 0);
+    engine->begin_look(hash_of(runtime::my_record(*engine), stack), hash_of_memory);
+    const bool found = poll();
+    runtime::enter(site);  // ends a volatile access
+    const bool in_vain = !found && runtime::my_record(*engine).changes == changes &&
+                         runtime::hash_of(frame, engine->running_stack_end(), 0) == stack;
+    if (in_vain) engine->end_look_in_vain(engine->events() - events);
+    engine->forget_look();
+    if (found) return;
+  }
+}
+
+}  // namespace ringside::explore

@@ -13,16 +13,21 @@ extern char __stop_ringside_explored_data[] __attribute__((weak));
 
 namespace ringside::explore::runtime {
 
-void restore_statics() {
-  static std::vector<char> first;
+std::span<const std::byte> statics() {
   // Through integers: the compiler knows the two for different arrays.
   const auto begin = reinterpret_cast<std::size_t>(__start_ringside_explored_data);
   const auto end = reinterpret_cast<std::size_t>(__stop_ringside_explored_data);
-  if (begin == end) return;
+  return {reinterpret_cast<const std::byte*>(begin), end - begin};
+}
+
+void restore_statics() {
+  static std::vector<std::byte> first;
+  const auto now = statics();
+  if (now.empty()) return;
   if (first.empty()) {
-    first.assign(reinterpret_cast<const char*>(begin), reinterpret_cast<const char*>(end));
+    first.assign(now.begin(), now.end());
   } else {
-    std::memcpy(reinterpret_cast<void*>(begin), first.data(), first.size());
+    std::memcpy(const_cast<std::byte*>(now.data()), first.data(), first.size());
   }
 }
 

@@ -16,7 +16,7 @@
 
 namespace ringside::explore::runtime {
 
-thread_local World world;
+World world;
 
 namespace {
 
@@ -77,6 +77,7 @@ void access(Engine& engine, const void* address, std::size_t size, bool write) {
   if (is_thread_local(address)) return;
   check_alive(engine, address, size);
   if (write && !engine.on_running_stack(address)) note_effect(engine);
+  const bool in_look = heap().holds(address) || is_static(address);
   // Memory that is seen at two addresses may begin or end at any page.
   constexpr std::uintptr_t page_bytes = 4096;
   auto begin = reinterpret_cast<std::uintptr_t>(address);
@@ -85,7 +86,7 @@ void access(Engine& engine, const void* address, std::size_t size, bool write) {
     const std::uintptr_t page_end = (begin / page_bytes + 1) * page_bytes;
     const std::uintptr_t piece_end = std::min(end, page_end);
     engine.at(world.site);
-    engine.plain(begin, piece_end - begin, write);
+    engine.plain(begin, piece_end - begin, write, in_look);
     begin = piece_end;
   }
 }
@@ -208,6 +209,7 @@ void reset() {
     thread.depth = 0;
     thread.stack_words.clear();
     thread.loads.clear();
+    thread.changes = 0;
     thread.in_call = false;
     thread.result = nullptr;
     thread.error_number = 0;

@@ -56,6 +56,7 @@ struct ThreadRecord {
   std::size_t depth = 0;                              ///< may be more than is kept
   std::vector<StackWord> stack_words;
   std::vector<Fingerprint> loads;  ///< since the thread last changed what others may see
+  std::uint64_t changes = 0;       ///< of what others may see, in this execution
   bool in_call = false;            ///< of the kernel, which may leave everything as it was
   bool changed_in_call = false;
   void* result = nullptr;         ///< of a thread that has ended
@@ -66,7 +67,7 @@ struct ThreadRecord {
   std::uint32_t timeouts = 0;     ///< that were taken by choice in this execution
 };
 
-/// Of the exploration that the calling thread is at.
+/// Of the exploration that the process is at.
 struct World {
   const void* site = nullptr;  ///< of the entry point that runs, in the program
   std::array<ThreadRecord, most_threads> threads{};
@@ -82,7 +83,7 @@ struct World {
   std::function<std::optional<long>(const Call&)> answer;  ///< to calls without a model, in this execution
 };
 
-extern thread_local World world;
+extern World world;
 
 /// The engine, for a caller that is a thread of a program under exploration; otherwise null.
 inline Engine* exploring() {
@@ -125,14 +126,20 @@ const void* site_of(const void* state);
 /// After a load of the running thread, which goes to sleep if it would only repeat itself. `state` is the lowest
 /// address of the registers that it kept and of the frames that called.
 void note_load(Engine& engine, const void* address, std::uint64_t value, const void* state);
+inline void note_change(ThreadRecord& thread) {
+  thread.loads.clear();
+  ++thread.changes;
+}
 /// The running thread changes what others may see, or learns the time.
-inline void note_effect(const Engine& engine) {
+inline void note_effect(Engine& engine) {
+  engine.forget_look();
   ThreadRecord& thread = my_record(engine);
   thread.changed_in_call = true;
-  if (!thread.in_call) thread.loads.clear();
+  if (!thread.in_call) note_change(thread);
 }
 /// A call of the kernel. What it changed is no effect if it changed it back before it ended.
-inline void begin_call(const Engine& engine) {
+inline void begin_call(Engine& engine) {
+  engine.forget_look();
   ThreadRecord& thread = my_record(engine);
   thread.in_call = true;
   thread.changed_in_call = false;
@@ -140,7 +147,7 @@ inline void begin_call(const Engine& engine) {
 inline void end_call(const Engine& engine, bool changed_back) {
   ThreadRecord& thread = my_record(engine);
   thread.in_call = false;
-  if (thread.changed_in_call && !changed_back) thread.loads.clear();
+  if (thread.changed_in_call && !changed_back) note_change(thread);
 }
 
 /// Functions begin and end; `frame` is an address below the function's locals.

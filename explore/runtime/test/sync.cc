@@ -18,6 +18,8 @@
 #include <thread>
 #include <vector>
 
+#include "explore/explored.h"
+
 int sync_results[4];
 int sync_sum;
 int sync_failed;
@@ -293,6 +295,30 @@ void spin_a_few_times() {
     if (spin_flag.load(std::memory_order_acquire) != 0) return;
   }
   sync_results[0] = 1;
+}
+void count_spin_flag() {
+  for (int number = 1; number <= 3; ++number) spin_flag.store(number, std::memory_order_release);
+}
+void retry_for_three() {
+  ringside::explore::retry([] { return spin_flag.load(std::memory_order_acquire) == 3; });
+}
+void retry_for_one() {
+  ringside::explore::retry([] { return spin_flag.load(std::memory_order_acquire) == 1; });
+}
+void retry_and_count_on_the_stack() {
+  int tries = 0;
+  ringside::explore::retry([&tries] { return spin_flag.load(std::memory_order_acquire) != 0 || ++tries == 3; });
+  sync_results[0] = tries;
+}
+void retry_and_count_in_memory() {
+  ringside::explore::retry([] { return spin_flag.load(std::memory_order_acquire) != 0 || ++sync_results[0] == 3; });
+}
+void tell_twice() {
+  sync_sum = static_cast<int>(1 + ringside::explore::choose(2));
+  for (int i = 0; i < 2; ++i) spin_flag.store(1, std::memory_order_release);
+}
+void retry_until_sum_is_two() {
+  ringside::explore::retry([] { return spin_flag.load(std::memory_order_acquire) != 0 && sync_sum == 2; });
 }
 void spin_on_volatile() {
   while (volatile_flag == 0) {

@@ -62,6 +62,13 @@ void spin_for_two_flags();
 void spin_with_compare_exchange();
 void spin_a_few_times();
 void set_spin_flag();
+void count_spin_flag();
+void retry_for_three();
+void retry_for_one();
+void retry_and_count_on_the_stack();
+void retry_and_count_in_memory();
+void tell_twice();
+void retry_until_sum_is_two();
 void spin_on_volatile();
 void set_volatile_flag();
 
