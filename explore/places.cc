@@ -45,9 +45,19 @@ std::string shown(const std::string& file) {
   return below ? relative.string() : path.string();
 }
 
+/// `a::f<(b)1>(int)` is `a::f<(b)1>`, `(anonymous namespace)::g()::{lambda()#1}::operator()() const` is
+/// `(anonymous namespace)::g`.
 std::string without_parameters(std::string name) {
-  const std::size_t end = name.find('(');
-  if (end != std::string::npos && end > 0 && name[end - 1] != ':') name.resize(end);
+  int nested = 0;
+  for (std::size_t at = 0; at < name.size(); ++at) {
+    const std::string_view before(name.data(), at);
+    if (name[at] == '<' || name[at] == '{') ++nested;
+    if (name[at] == '>' || name[at] == '}') --nested;
+    if (name[at] != '(' || nested > 0 || before.ends_with("operator")) continue;
+    if (std::string_view(name).substr(at).starts_with("(anonymous namespace)")) continue;
+    name.resize(at);
+    break;
+  }
   return name;
 }
 
@@ -170,6 +180,7 @@ SourcePlace Places::of_call(const void* return_address) const {
     place.line = number_of(&scopes[i], DW_AT_call_line);
   }
   std::free(scopes);
+  place.inner = is_of_the_system(place.file);
   place.file = shown(place.file);
   return place;
 }

@@ -16,6 +16,7 @@ struct SourcePlace {
   std::string file = {};  ///< relative to the working directory where it lies below it
   int line = 0;
   std::string function = {};  ///< without its parameters
+  bool inner = false;         ///< of the system or of what explores: nobody who reads a failure has written it
 
   bool known() const { return line != 0; }
 };

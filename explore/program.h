@@ -59,6 +59,8 @@ struct Program {
   /// For reports; threads and memory without a name have a number there, static variables their own name.
   std::vector<Name> names = {};
   std::vector<std::string> thread_names = {};
+  /// The functions that a thread is in, by their return addresses, outermost first; asked while it does a step.
+  std::function<std::vector<const void*>(std::size_t)> callers = {};
 };
 
 // Within a thread of a program that is being explored. An `access` of `size` bytes (1, 2, 4, 8) at an address that is a

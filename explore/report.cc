@@ -105,6 +105,7 @@ class Steps {
     }
     add_relations();
     find_own(memory);
+    find_callers(places);
     take_off_common_folder();
   }
 
@@ -158,6 +159,22 @@ class Steps {
     }
   }
 
+  /// Of the steps that make the failure: the last, the one that it races with, and those that sleep.
+  void find_callers(const Places& places) {
+    for (std::size_t index = 0; index < failure_.steps.size(); ++index) {
+      const Step& step = failure_.steps[index];
+      const bool makes_it = index + 1 == failure_.steps.size() || failure_.rival == index || step.asleep;
+      if (!makes_it) continue;
+      std::vector<ReportedCall>& callers = steps_[reported_[index]].callers;
+      callers.clear();
+      for (auto caller = step.callers.rbegin(); caller != step.callers.rend(); ++caller) {
+        const SourcePlace place = places.of_call(*caller);
+        if (place.known() && !place.inner)
+          callers.push_back({place.function, fmt::format("{}:{}", place.file, place.line)});
+      }
+    }
+  }
+
   /// What the graph knows of loads: which steps' stores they saw and which are newer.
   void add_relations() {
     const Graph& graph = failure_.graph;
@@ -180,18 +197,19 @@ class Steps {
 
   /// Where the sources lie is of no interest, as long as they can be told apart.
   void take_off_common_folder() {
-    std::optional<std::string> common;
-    for (const ReportedStep& step : steps_) {
-      if (step.source.empty()) continue;
-      if (!common) common = step.source;
-      const auto apart = std::mismatch(common->begin(), common->end(), step.source.begin(), step.source.end());
-      common->erase(apart.first, common->end());
-    }
-    const std::size_t slash = common ? common->rfind('/') : std::string::npos;
-    if (slash == std::string::npos) return;
+    std::vector<std::string*> sources;
     for (ReportedStep& step : steps_) {
-      if (!step.source.empty()) step.source.erase(0, slash + 1);
+      if (!step.source.empty()) sources.push_back(&step.source);
+      for (ReportedCall& call : step.callers) sources.push_back(&call.source);
     }
+    if (sources.empty()) return;
+    std::string common = *sources.front();
+    for (const std::string* const source : sources) {
+      common.erase(std::mismatch(common.begin(), common.end(), source->begin(), source->end()).first, common.end());
+    }
+    const std::size_t slash = common.rfind('/');
+    if (slash == std::string::npos) return;
+    for (std::string* const source : sources) source->erase(0, slash + 1);
   }
 
   const Failure& failure_;
@@ -278,6 +296,15 @@ std::size_t own_steps(const ReportedFailure& failure, std::size_t index) {
   std::size_t end = index;
   while (end < steps.size() && steps[end].own && steps[end].thread == steps[index].thread) ++end;
   return end - index;
+}
+
+std::vector<std::size_t> called_steps(const ReportedFailure& failure) {
+  std::vector<std::size_t> steps;
+  for (std::size_t index = 0; index < failure.steps.size(); ++index) {
+    const bool races = failure.rival && (failure.rival == index || index + 1 == failure.steps.size());
+    if (!failure.steps[index].callers.empty() || races) steps.push_back(index);
+  }
+  return steps;
 }
 
 std::string_view part_in(const ReportedFailure& failure, std::size_t index) {

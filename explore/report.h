@@ -21,6 +21,13 @@
 
 namespace ringside::explore {
 
+struct ReportedCall {
+  std::string function = {};
+  std::string source = {};  ///< of the call
+
+  friend bool operator==(const ReportedCall&, const ReportedCall&) = default;
+};
+
 struct ReportedStep {
   std::size_t thread = 0;
   std::string kind = {};    ///< as name_of(StepKind) says; `update` for both halves of one
@@ -35,6 +42,7 @@ struct ReportedStep {
   bool own = false;         ///< a plain access of memory without a name that no other thread accesses
   std::string source = {};  ///< `explore/ring.cc:41`; empty where that is not known
   std::string function = {};
+  std::vector<ReportedCall> callers = {};  ///< of that function, innermost first; of steps that have a part_in() it
   // Other steps, by their index.
   std::optional<std::size_t> reads_from = {};  ///< a load: the store that it saw; none: the value at the beginning
   std::vector<std::size_t> missed = {};        ///< a load: stores made before it that are newer than the one it saw
@@ -104,6 +112,8 @@ std::size_t own_steps(const ReportedFailure& failure, std::size_t index);
 std::string number_text(std::uint64_t value);
 /// What a step has to do with the defect, in a word or two; empty: nothing.
 std::string_view part_in(const ReportedFailure& failure, std::size_t index);
+/// The steps that make the failure, by their index, in order: those whose callers are known, and both of a race.
+std::vector<std::size_t> called_steps(const ReportedFailure& failure);
 /// One sentence without a line feed.
 std::string verdict_line(const ProgramReport& report);
 

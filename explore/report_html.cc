@@ -173,6 +173,21 @@ std::string steps_of(const ProgramReport& report) {
   return text + "</table>\n";
 }
 
+std::string calls_of(const ProgramReport& report) {
+  std::string text;
+  for (const std::size_t index : called_steps(*report.failure)) {
+    const ReportedStep& step = report.failure->steps[index];
+    text += fmt::format("<p>Step {}, {}, in <code>{}</code></p>\n<ol>", index + 1, escaped(report.threads[step.thread]),
+                        escaped(step.function));
+    for (const ReportedCall& call : step.callers) {
+      text += fmt::format(R"(<li>called by <code>{}</code> <span class="faint">at {}</span></li>)",
+                          escaped(call.function), escaped(call.source));
+    }
+    text += "</ol>\n";
+  }
+  return text;
+}
+
 std::string failure_of(const ProgramReport& report) {
   const ReportedFailure& failure = *report.failure;
   std::string text = fmt::format("<section><h2>{}</h2>\n<p class=\"bad\">{}</p>\n", escaped(report.name),
@@ -184,7 +199,7 @@ std::string failure_of(const ProgramReport& report) {
   if (!failure.steps.empty()) {
     text += lanes_of(report);
     text += R"(<p class="faint">Time runs down. A solid arrow: a load saw that store; a dashed one: it missed it.</p>)";
-    text += "\n<h3>Every step</h3>\n" + steps_of(report);
+    text += "\n<h3>Every step</h3>\n" + steps_of(report) + calls_of(report);
   }
   if (!report.missing.empty()) text += fmt::format("<p class=\"faint\">{}</p>\n", escaped(report.missing));
   return text + "</section>\n";

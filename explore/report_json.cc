@@ -60,10 +60,20 @@ Json to_json(const ReportedStep& step, std::size_t index) {
   json["own"] = step.own;
   json["source"] = step.source;
   json["function"] = step.function;
+  json["callers"] = Json::array();
+  for (const ReportedCall& call : step.callers) {
+    json["callers"].push_back({{"function", call.function}, {"source", call.source}});
+  }
   json["reads_from"] = step.reads_from ? Json(*step.reads_from + 1) : Json(nullptr);
   json["missed"] = numbers_of(step.missed);
   json["too_early"] = numbers_of(step.too_early);
   return json;
+}
+
+std::vector<ReportedCall> calls_from(const Json& json) {
+  std::vector<ReportedCall> calls;
+  for (const Json& call : json) calls.push_back({call.at("function"), call.at("source")});
+  return calls;
 }
 
 ReportedStep step_from(const Json& json, std::size_t steps) {
@@ -80,6 +90,7 @@ ReportedStep step_from(const Json& json, std::size_t steps) {
           .own = json.at("own"),
           .source = json.at("source"),
           .function = json.at("function"),
+          .callers = calls_from(json.at("callers")),
           .reads_from = index_of(json.at("reads_from"), steps),
           .missed = indices_of(json.at("missed"), steps),
           .too_early = indices_of(json.at("too_early"), steps)};

@@ -124,6 +124,37 @@ Program racy(Order store, Order load) {
           .thread_names = {"writer", "reader"}};
 }
 
+[[gnu::noinline]] const void* outer_function() { return __builtin_extract_return_addr(__builtin_return_address(0)); }
+
+/// A return address within that function; without it the compiler would jump there.
+[[gnu::noinline]] std::vector<const void*> inside_of_a_caller(std::size_t) {
+  std::vector<const void*> callers{outer_function()};
+  return callers;
+}
+
+TEST(Report, TellsHowTheThreadsOfARaceCameToIt) {
+  Program program = racy(Order::release, Order::relaxed);
+  program.callers = inside_of_a_caller;
+  const ProgramReport report = reported(program);
+  ASSERT_TRUE(report.failure);
+  ASSERT_EQ(called_steps(*report.failure), (std::vector<std::size_t>{0, report.failure->steps.size() - 1}));
+  for (const std::size_t index : called_steps(*report.failure)) {
+    const std::vector<ReportedCall>& callers = report.failure->steps[index].callers;
+    ASSERT_EQ(callers.size(), 1u);
+    EXPECT_TRUE(callers.front().function.ends_with("inside_of_a_caller")) << callers.front().function;
+    EXPECT_TRUE(std::regex_match(callers.front().source, std::regex("report_test\\.cc:[0-9]+")));
+  }
+  const std::string text = text_of(report, {});
+  const std::string call = "called by inside_of_a_caller at report_test.cc:";
+  EXPECT_NE(text.find("step 1, writer, in "), std::string::npos) << text;
+  EXPECT_NE(text.find(call), std::string::npos) << text;
+  EXPECT_NE(text.find(call, text.find(call) + 1), std::string::npos) << text;
+  EXPECT_NE(html_of({report}).find("inside_of_a_caller"), std::string::npos);
+  const auto again = reports_from_json(json_of({report}));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->front(), report);
+}
+
 TEST(Report, TellsWhyWhatWasHandedOverDoesNotOrderARace) {
   const ProgramReport relaxed_load = reported(racy(Order::release, Order::relaxed));
   ASSERT_TRUE(relaxed_load.failure);

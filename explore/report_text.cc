@@ -73,6 +73,21 @@ std::string table_of(const ProgramReport& report, const TextStyle& style) {
   return text;
 }
 
+/// How the threads came to the steps that make the failure.
+std::string calls_of(const ProgramReport& report, const TextStyle& style) {
+  std::string text;
+  for (const std::size_t index : called_steps(*report.failure)) {
+    const ReportedStep& step = report.failure->steps[index];
+    text += fmt::format("\n  {}\n", paint(style, Tone::strong,
+                                          fmt::format("step {}, {}, in {}", index + 1, report.threads[step.thread],
+                                                      step.function.empty() ? "?" : step.function)));
+    for (const ReportedCall& call : step.callers) {
+      text += fmt::format("    called by {} {}\n", call.function, paint(style, Tone::faint, "at " + call.source));
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string text_of(const ProgramReport& report, const TextStyle& style) {
@@ -82,7 +97,7 @@ std::string text_of(const ProgramReport& report, const TextStyle& style) {
   if (!report.failure) return text;
   const ReportedFailure& failure = *report.failure;
   for (const std::string& paragraph : failure.story) text += '\n' + ring::wrapped(paragraph, 2, style.columns);
-  if (!failure.steps.empty()) text += '\n' + table_of(report, style);
+  if (!failure.steps.empty()) text += '\n' + table_of(report, style) + calls_of(report, style);
   if (!report.missing.empty()) text += fmt::format("\n  ({})\n", report.missing);
   if (failure.compared > 1) {
     text += fmt::format("\n  The simplest of {} failing executions{}.\n", failure.compared,

@@ -36,6 +36,7 @@ struct Step {
   std::uint64_t value = 0;     ///< read, stored or chosen; unknown, 0, of plain accesses
   const void* site = nullptr;  ///< the code that made it: an address behind the call; null where the caller gave none
   EventId event = {};          ///< of the execution's graph; nobody's for plain accesses
+  std::vector<const void*> callers = {};  ///< as Program::callers says
   /// A load: the steps whose stores it might have seen, because they had been made and are newer than the one it read.
   std::vector<std::size_t> missed = {};
 };

@@ -39,7 +39,8 @@ void Engine::record(StepKind kind, std::uintptr_t address, std::size_t size, Ord
                     .address = address,
                     .size_bytes = size,
                     .value = value,
-                    .site = me().site});
+                    .site = me().site,
+                    .callers = program_.callers ? program_.callers(running_) : std::vector<const void*>{}});
 }
 
 /// The event as a step; a load with the stores, of those already made, that it passed over.

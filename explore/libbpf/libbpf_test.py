@@ -193,6 +193,8 @@ class Readers(unittest.TestCase):
     def test_a_failure_names_the_lines_of_the_library(self):
         failure = explore(self.tree / "len_relaxed", "consume_1x2")[1]["consume_1x2"]["failure"]
         self.assertTrue(any("/mutants/len_relaxed.c:" in step["source"] for step in failure["steps"]))
+        callers = [call["function"] for call in failure["steps"][-1]["callers"]]
+        self.assertEqual(callers[:2], ["ringbuf_process_ring", "ring_buffer__consume"])
 
     def test_a_mutant_that_does_not_fit_is_an_error(self):
         for text in ("", "one one"):

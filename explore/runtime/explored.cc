@@ -40,6 +40,7 @@ Program prepared(const Program& program) {
     runtime::reset();
     if (program.begin) program.begin();
   };
+  if (!wrapped.callers) wrapped.callers = call_stack;
   for (std::function<void()>& thread : wrapped.threads) thread = [body = std::move(thread)] { runtime::run(body); };
   return wrapped;
 }
@@ -74,7 +75,8 @@ const std::map<std::string, Program>& registered_programs() { return programs();
 std::vector<const void*> call_stack(std::size_t thread) {
   const runtime::ThreadRecord& record = runtime::world.threads.at(thread);
   const auto depth = static_cast<std::ptrdiff_t>(std::min(record.depth, runtime::deepest_stack));
-  return {record.stack.begin(), record.stack.begin() + depth};
+  // In braces the two iterators, which are pointers, would be what it holds.
+  return std::vector<const void*>(record.stack.begin(), record.stack.begin() + depth);  // NOLINT
 }
 
 std::string summary_of(const SearchResult& result) {
