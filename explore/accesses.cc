@@ -187,15 +187,20 @@ const MixedWord* Engine::mixed_word(std::uintptr_t address, std::size_t size) co
 /// The same bytes are accessed in two widths: from now on as one word of the greater.
 void Engine::widen(const Word& word, std::uintptr_t address, std::size_t size) {
   const MixedWord mixed = size > word.size_bytes ? MixedWord{address, size} : MixedWord{word.address, word.size_bytes};
-  widths_.push_back(task_here());
-  widths_.back().schedule.turns.push_back({.thread = static_cast<std::uint8_t>(running_)});
-  widths_.back().added.push_back(static_cast<std::uint32_t>(graph().size()) + 1);
+  begin_anew();
   std::erase_if(mixed_, [&](const MixedWord& narrower) {
     return narrower.address >= mixed.address && narrower.address < mixed.address + mixed.size_bytes;
   });
   mixed_.push_back(mixed);
-  anew_ = impossible_ = true;
   leave();
+}
+
+/// Because of what the running thread's next event would be.
+void Engine::begin_anew() {
+  widths_.push_back(task_here());
+  widths_.back().schedule.turns.push_back({.thread = static_cast<std::uint8_t>(running_)});
+  widths_.back().added.push_back(static_cast<std::uint32_t>(graph().size()) + 1);
+  anew_ = impossible_ = true;
 }
 
 void Engine::fence(Order order) {
@@ -404,6 +409,7 @@ EventId Engine::add_load(Event event, const std::function<bool(std::uint64_t)>* 
   event.reads_from = graph().store_at(location, last);
   const Turn* const scripted = turn();
   const EventId id = graph().add(running_, event);
+  if (event.question != 0 && !any_is_of_its_place(id, lowest, last)) defer_no_more();
   if (scripted != nullptr && following_) {
     expect_the_turn(scripted->passed <= stores);
     graph().set_reads_from(id, graph().store_at(location, stores - scripted->passed));

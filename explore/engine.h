@@ -170,7 +170,7 @@ class Engine {
   /// What the running thread knows, for a load that is made later and is of here.
   View view() const { return {threads_[running_].known, threads_[running_].events}; }
   /// Whether such loads can be made: hardware of sc and tso orders them with all that stands in between.
-  bool defers() const { return options_.model == MemoryModel::c11; }
+  bool defers() const { return options_.model == MemoryModel::c11 && defers_; }
   /// The answer, by a load that is of the view's place.
   bool ask(std::uintptr_t address, std::size_t size, Order order, const ValueTest& test, const View& view);
   std::uint64_t choose(std::uint64_t count);
@@ -231,6 +231,7 @@ class Engine {
   std::optional<std::size_t> choose_thread();
   void sleep_until(const Place& place, const std::function<bool(std::uint64_t)>& enough, bool updates);
   void choose_one();
+  SearchResult follow(const Schedule& schedule);
   void expect_the_sum();
 
   void record(StepKind kind, std::uintptr_t address, std::size_t size, Order order, std::uint64_t value);
@@ -297,6 +298,9 @@ class Engine {
   bool may_read(EventId load, std::size_t position);
   Clock view_of(const Event& load) const;
   bool of_its_place(const Event& load, EventId id, EventId store);
+  bool any_is_of_its_place(EventId load, std::size_t lowest, std::size_t last);
+  [[noreturn]] void defer_no_more();
+  void begin_anew();
   void find_answers(EventId load, std::size_t lowest, std::size_t last);
   bool answer(const Event& load, EventId store);
   bool answered_before(EventId load, std::size_t lowest, std::size_t position);
@@ -325,7 +329,8 @@ class Engine {
   SearchResult result_;
   std::uint8_t kernel_ = 0;     ///< threads, a bit each
   std::deque<Child> children_;  ///< threads beyond the program's, in the order in which the search met them
-  std::vector<Task> widths_;    ///< how mixed_ was found out
+  bool defers_ = true;          ///< not if a deferred load turned out to have nothing to read (questions.cc)
+  std::vector<Task> widths_;    ///< how mixed_ and defers_ were found out
   std::uint64_t share_ = 0;     ///< of the whole, that was seen
   std::optional<Bound> stopped_;
 

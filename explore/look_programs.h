@@ -60,7 +60,9 @@ class Looking {
         auto next = given.looks[thread].begin();
         for (std::size_t i = 0; i < operations.size();) {
           if (looks && next != given.looks[thread].end() && next->begin == i) {
-            look(thread * 100 + i, [&] { return finds(operations, *next); });
+            // By reference: an execution that is given up destroys nothing.
+            const auto poll = [&] { return finds(operations, *next); };
+            look(thread * 100 + i, std::cref(poll));
             i += next->count;
             ++next;
           } else {

@@ -33,6 +33,25 @@ bool Engine::of_its_place(const Event& load, EventId id, EventId store) {
   return true;
 }
 
+bool Engine::any_is_of_its_place(EventId id, std::size_t lowest, std::size_t last) {
+  const Graph& here = graph();
+  const Event& load = here.at(id);
+  for (std::size_t position = lowest; position <= last; ++position) {
+    if (of_its_place(load, id, here.store_at(load.location, position))) return true;
+  }
+  return false;
+}
+
+/// All that the load might read now would have told the thread of something that it went past meanwhile; what it might
+/// read later has still to be stored. An update that goes on with a release sequence that its thread knows nothing of
+/// is such a store. So the search begins anew, with every load at its place.
+void Engine::defer_no_more() {
+  graph().cut_back(graph().last_stamp() - 1);
+  begin_anew();
+  defers_ = false;
+  leave();
+}
+
 namespace {
 
 bool within(Clock part, const Clock& whole) {

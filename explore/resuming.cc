@@ -28,7 +28,7 @@ SearchResult Engine::search_from(OpenSearch& open, bool keep) {
   while (more) {
     execute();
     if (std::exchange(anew_, false)) {
-      // Forgets all that was found, but not how wide words are accessed.
+      // Forgets all that was found, but not how wide words are accessed, nor whether loads can be deferred.
       open = {.widths = widths_};
       result_ = {};
       share_ = 0;

@@ -57,7 +57,8 @@ struct SearchOptions {
   /// failed within, is not visited then. Without it the first failure ends the search.
   std::function<bool(const Failure&)> another = {};
   /// Told when the search begins anew, because the program turned out to access the same bytes atomically in several
-  /// widths: what was observed, counted and done at the end of executions so far is void.
+  /// widths, or to leave a deferred load nothing to read: what was observed, counted and done at the end of executions
+  /// so far is void.
   std::function<void()> anew = {};
   /// Asked after each execution, with what this search has seen so far: a bound ends the search. Not by walks.
   std::function<std::optional<Bound>(const Tally&)> stop = {};

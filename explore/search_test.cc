@@ -66,10 +66,16 @@ TEST(Questions, EveryCombinationOfAnswersIsFound) {
     const TinyProgram program = draw_questions(random);
     const Asking asking(program);
     std::set<TinyShape> shapes;
-    const SearchResult result = search(asking.program(), {.observe = [&](const Graph& graph) {
-                                         ++visits;
-                                         shapes.insert(answers_of(program, graph));
-                                       }});
+    bool deferred = true;
+    const auto observe = [&](const Graph& graph) {
+      ++visits;
+      shapes.insert(answers_of(program, graph, deferred));
+    };
+    const auto begin_anew = [&] {
+      deferred = false;
+      shapes.clear();
+    };
+    const SearchResult result = search(asking.program(), {.observe = observe, .anew = begin_anew});
     ASSERT_FALSE(result.failure) << result.failure->what << '\n' << program;
     ASSERT_EQ(shapes, brute_force_answers(program, MemoryModel::c11)) << "program " << i << '\n' << program;
     all += brute_force(program, MemoryModel::c11).size();
@@ -77,6 +83,31 @@ TEST(Questions, EveryCombinationOfAnswersIsFound) {
   EXPECT_LT(visits, all);
   RecordProperty("visits", std::to_string(visits));
   RecordProperty("executions", std::to_string(all));
+}
+
+TEST(Questions, WhichHaveNothingToReadYetAreAskedAtTheirPlace) {
+  const TinyProgram program = asks_too_early();
+  const Asking asking(program);
+  std::set<TinyShape> shapes;
+  std::vector<std::string> schedules;
+  bool anew = false;
+  const auto observe = [&](const Graph& graph) {
+    shapes.insert(answers_of(program, graph, !anew));
+    schedules.push_back(to_text(schedule_of(graph)));
+  };
+  const auto begin_anew = [&] {
+    anew = true;
+    shapes.clear();
+    schedules.clear();
+  };
+  const SearchResult result = search(asking.program(), {.observe = observe, .anew = begin_anew});
+  EXPECT_FALSE(result.failure) << result.failure->what;
+  EXPECT_TRUE(anew);
+  EXPECT_EQ(shapes, brute_force_answers(program, MemoryModel::c11));
+  for (const std::string& schedule : schedules) {
+    const SearchResult again = replay(asking.program(), schedule);
+    EXPECT_FALSE(again.failure) << again.failure->what << ' ' << schedule;
+  }
 }
 
 TEST_P(Search, FindsExactlyTheExecutionsThereAreAndEachOnce) { agrees_with_brute_force(GetParam(), false); }

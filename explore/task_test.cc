@@ -47,6 +47,12 @@ TEST(Tasks, OfProgramsThatAskCountTogetherWhatOneSearchCounts) {
   }
 }
 
+TEST(Tasks, KnowThatLoadsAreNotDeferred) {
+  const TinyProgram tiny = asks_too_early();
+  const Asking asking(tiny);
+  expect_the_same_in_parts(asking.program());
+}
+
 TEST(Tasks, CarryTheNumbersOfCreatedThreads) {
   // Shapes have numbers of threads in them, which each search gives as it meets them: counts must do.
   const Tally whole = in_one_piece(creating()).tally;

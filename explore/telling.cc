@@ -144,7 +144,19 @@ SearchResult walk(const Program& program, Chooser& chooser, const SearchOptions&
   return Engine(program, options).run(chooser);
 }
 
+/// A schedule does not say whether loads were deferred when it was made.
 SearchResult Engine::run(const Schedule& schedule) {
+  const auto follows = [](const SearchResult& result) {
+    return !result.failure || result.failure->kind != FailureKind::nondeterministic;
+  };
+  SearchResult result = follow(schedule);
+  if (follows(result) || !defers()) return result;
+  defers_ = false;
+  SearchResult undeferred = follow(schedule);
+  return follows(undeferred) ? std::move(undeferred) : std::move(result);
+}
+
+SearchResult Engine::follow(const Schedule& schedule) {
   Engine* const outer = std::exchange(current, this);
   script_ = &schedule;
   recording_ = true;

@@ -3,6 +3,7 @@
 // Random tiny programs, and how the search runs them: for tests that compare it with brute force.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cstdint>
@@ -182,13 +183,46 @@ inline TinyProgram draw_questions(std::mt19937& random) {
   return program;
 }
 
+/// What a question might read, when it is asked, is but its own thread's update, which goes on with the release
+/// sequence of another thread's: whoever acquires it where the question stands knows that thread's store, which the
+/// update in between did not know. Other stores come later. One program of some ten thousand is of that kind.
+inline TinyProgram asks_too_early() {
+  using Kind = TinyOperation::Kind;
+  const auto operation = [](Kind kind, Order order, std::uint8_t location, std::uint8_t operand) {
+    TinyOperation made;
+    made.kind = kind;
+    made.order = order;
+    made.location = location;
+    made.operand = operand;
+    return made;
+  };
+  TinyProgram program{{{operation(Kind::add, Order::release, 1, 2), operation(Kind::add, Order::relaxed, 0, 1),
+                        operation(Kind::ask, Order::acquire, 1, 0)},
+                       {operation(Kind::store, Order::seq_cst, 1, 2), operation(Kind::store, Order::seq_cst, 1, 1)},
+                       {operation(Kind::store, Order::relaxed, 0, 1), operation(Kind::add, Order::seq_cst, 1, 1)}}};
+  program.threads[0][2].back = 1;
+  return program;
+}
+
+/// A thread's operations in the order of their events: of loads that were not deferred, by their place.
+inline std::vector<std::size_t> order_of(const std::vector<TinyOperation>& operations, bool deferred) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    for (std::size_t late = i + 1; late < operations.size() && !deferred; ++late) {
+      if (late - operations[late].back == i) order.push_back(late);
+    }
+    if (deferred || operations[i].back == 0) order.push_back(i);
+  }
+  return order;
+}
+
 /// Graph::shape() by operations, with answers instead of what was read for them.
-inline TinyShape answers_of(const TinyProgram& tiny, const Graph& graph) {
+inline TinyShape answers_of(const TinyProgram& tiny, const Graph& graph, bool deferred = true) {
   std::map<EventId, std::uint64_t> names{{EventId{}, std::uint64_t{EventId::nobody} << 16}};
   std::vector<std::pair<EventId, const TinyOperation*>> loads;
   for (std::size_t thread = 0; thread < tiny.threads.size(); ++thread) {
     std::size_t index = 0;
-    for (std::size_t i = 0; i < tiny.threads[thread].size(); ++i) {
+    for (const std::size_t i : order_of(tiny.threads[thread], deferred)) {
       const TinyOperation& op = tiny.threads[thread][i];
       const auto next = [&] { return EventId{static_cast<std::uint16_t>(thread), static_cast<std::uint16_t>(index)}; };
       const bool chooses = op.kind == TinyOperation::Kind::store_either;
@@ -197,6 +231,7 @@ inline TinyShape answers_of(const TinyProgram& tiny, const Graph& graph) {
       for (std::size_t event = 0; event < events; ++event, ++index) names[next()] = std::uint64_t{thread} << 16 | i;
     }
   }
+  std::sort(loads.begin(), loads.end(), [&](const auto& a, const auto& b) { return names[a.first] < names[b.first]; });
   TinyShape shape;
   for (const auto& [id, op] : loads) {
     const Event& event = graph.at(id);
