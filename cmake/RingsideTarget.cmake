@@ -35,6 +35,12 @@ endfunction()
 # What ctest puts before the programs of our tests: it decides, when they run, whether here or in a VM.
 set(ringside_test_launcher ${PROJECT_SOURCE_DIR}/scripts/in_vm)
 
+# The explorer is some forty times slower under sanitizers: tests of explored programs see so many executions of each.
+set(ringside_most_executions)
+if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+  set(ringside_most_executions --most 500)
+endif()
+
 # ringside_ships(target...)
 # Explored programs that ship: they lie beside the command, in bin/explored, where it looks for them.
 function(ringside_ships)
