@@ -10,7 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -51,6 +51,13 @@ struct Branch {
   std::vector<Alternative> alternatives;
 };
 
+/// A plain read of a look, and what must not have been written then: by which threads, a bit each.
+struct PlainLook {
+  std::uintptr_t address = 0;
+  std::size_t size_bytes = 0;
+  std::uint8_t threads = 0;
+};
+
 /// What a thread carries from event to event.
 struct ThreadState {
   enum class Status : std::uint8_t {
@@ -80,6 +87,7 @@ struct ThreadState {
   std::uint64_t look = 0;      ///< all that the look under way depends on, as a hash; 0: none, or it is not known
   std::uint64_t (*look_memory)() = nullptr;  ///< but for this, which was not asked yet
   std::uint64_t look_began = 0;              ///< what that said
+  std::vector<PlainLook> look_reads;         ///< plain ones, since its last load
   bool looked = false;                       ///< stuck after a look in vain
 };
 
@@ -279,6 +287,7 @@ class Engine {
   void note_look(const Event& load);
   std::uint64_t all_of_look(std::uint64_t look);
   bool is_in_vain(Event load, EventId store);
+  bool would_fail(const Event& load, EventId store);
   bool is_stuck_by_an_older_store() const;
   void note_plain_look(std::uintptr_t address, std::size_t size, bool in_look);
   Event next_event(Event event) const;
@@ -342,7 +351,8 @@ class Engine {
   std::size_t unweighted_ = 0;  ///< alternatives, the last of the branch, that have no part of the weight yet
   Task task_;                   ///< that it began with
 
-  std::unordered_set<std::uint64_t> in_vain_;  ///< looks that found nothing (looks.cc)
+  /// Looks that found nothing, as hashes, and what they read plainly after their last load (looks.cc).
+  std::unordered_map<std::uint64_t, std::vector<PlainLook>> in_vain_;
 
   // Of the execution under way.
   std::vector<ThreadState> threads_;

@@ -39,9 +39,12 @@ enum class Fault : std::uint8_t {
   looks_end_with_the_last,   ///< a look in vain does not read the last store either
   looks_are_alike,           ///< whatever they read
   looks_read_no_memory,      ///< but what they read atomically
+  looks_never_fail,          ///< whatever their thread knows
 };
 
-inline constexpr Fault last_fault = Fault::looks_read_no_memory;
+inline constexpr Fault last_fault = Fault::looks_never_fail;
+/// None: it makes the search slower.
+inline constexpr Fault looks_are_forgotten{0xff};
 
 #ifdef RINGSIDE_PLANTED_FAULTS
 inline thread_local Fault planted_fault = Fault::none;

@@ -94,6 +94,15 @@ bool looks_differ(const LookProgram& program) {
   return differ;
 }
 
+/// A search that remembers no look finds the same races.
+bool races_differ(const LookProgram& program) {
+  const bool found = races(program);
+  const Fault now = std::exchange(planted_fault, looks_are_forgotten);
+  const bool there = races(program);
+  planted_fault = now;
+  return found != there;
+}
+
 /// Which random programs a fault is looked for in: those of its memory model, or of its kind.
 bool found(Fault fault, std::mt19937& random) {
   switch (fault) {
@@ -120,6 +129,8 @@ bool found(Fault fault, std::mt19937& random) {
     case Fault::looks_end_with_the_last:
     case Fault::looks_are_alike:
       return looks_differ(draw_looks(random));
+    case Fault::looks_never_fail:
+      return races_differ(draw_looks(random));
     case Fault::looks_read_no_memory:
       return looks_at_memory() != 2;
     default:
@@ -161,6 +172,18 @@ TEST(MixedFault, IsFoundByTheProgramThatShowedIt) {
   planted_fault = Fault::parts_know_too_little;
   EXPECT_TRUE(differs(program, MemoryModel::c11));
   planted_fault = Fault::none;
+}
+
+TEST(Looks, HideNoRace) {
+  std::mt19937 random(20261205);
+  int with = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const LookProgram program = draw_looks(random);
+    ASSERT_FALSE(races_differ(program)) << i << ": " << program.tiny;
+    with += races(program) ? 1 : 0;
+  }
+  EXPECT_GT(with, 300);
+  EXPECT_LT(with, 2700);
 }
 
 TEST(NoFault, IsNotFound) {

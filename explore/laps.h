@@ -6,6 +6,7 @@
 // that nobody wrote are whatever the last one left.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -68,6 +69,12 @@ class Laps {
   std::optional<Passing> hand_back(std::size_t ring, Passing passing);
   /// A producer's position passes; `known` to its store.
   void claim(std::size_t ring, const Passing& passing, const Clock& known);
+  /// Whether they are bytes of a ring.
+  bool holds(const Access& access) const {
+    return std::any_of(states_.begin(), states_.end(), [&](const State& state) {
+      return access.address < state.data + state.ring.size_bytes && state.data < access.address + access.size_bytes;
+    });
+  }
   /// The kernel writes.
   void write(const Access& access, const Clock& known);
   /// Somebody else accesses.

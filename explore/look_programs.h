@@ -47,10 +47,11 @@ inline LookProgram draw_looks(std::mt19937& random) {
   return program;
 }
 
-/// Runs the program, with its looks or with their loads alone.
+/// Runs the program, with its looks or with their loads alone. `plain`: whoever stores 2 has written memory plainly
+/// before, and looks for 1 or 2 read it at their end, found or not.
 class Looking {
  public:
-  Looking(const LookProgram& given, bool looks) {
+  Looking(const LookProgram& given, bool looks, bool plain = false) : plain_(plain) {
     program_.begin = [this] {
       for (auto& variable : *variables_) variable.set(0);
     };
@@ -66,6 +67,9 @@ class Looking {
             i += next->count;
             ++next;
           } else {
+            if (plain_ && operations[i].kind == TinyOperation::Kind::store && operations[i].operand == 2) {
+              plain_write(memory_.get(), sizeof *memory_);
+            }
             perform(operations[i], (*variables_)[operations[i].location]);
             ++i;
           }
@@ -80,16 +84,31 @@ class Looking {
 
  private:
   bool finds(const std::vector<TinyOperation>& operations, const Look& look) {
-    for (std::size_t i = look.begin; i < look.begin + look.count; ++i) {
-      if ((*variables_)[operations[i].location].load(operations[i].order) != operations[i].expected) return false;
+    bool found = true;
+    for (std::size_t i = look.begin; i < look.begin + look.count && found; ++i) {
+      found = (*variables_)[operations[i].location].load(operations[i].order) == operations[i].expected;
     }
-    return true;
+    if (plain_ && operations[look.begin].expected != 0) plain_read(memory_.get(), sizeof *memory_);
+    return found;
   }
 
   using Variables = std::array<Atomic<std::uint16_t>, 2>;
+  bool plain_ = false;
   std::unique_ptr<Variables> variables_ = std::make_unique<Variables>();
+  std::unique_ptr<std::uint64_t> memory_ = std::make_unique<std::uint64_t>();
   Program program_;
 };
+
+/// Whether an execution of the program has a race.
+inline bool races(const LookProgram& given) {
+  const Looking looking(given, true, true);
+  bool found = false;
+  search(looking.program(), {.another = [&](const Failure& failure) {
+           found = found || failure.kind == FailureKind::data_race;
+           return !found;
+         }});
+  return found;
+}
 
 /// What a search of the looks finds.
 struct Found {

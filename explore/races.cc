@@ -43,6 +43,18 @@ std::optional<Race> Races::unknown(const Access& bytes, std::uint8_t threads, co
   return last;
 }
 
+bool Races::would_race(const Access& access, const Clock& known) {
+  const std::uintptr_t end = access.address + access.size_bytes;
+  for (std::uintptr_t granule = access.address / granule_bytes; granule * granule_bytes < end; ++granule) {
+    const std::uint8_t bytes = bytes_in(granule, access);
+    for (const Entry& entry : granules_.at(granule)) {
+      const bool ordered = entry.thread == access.thread || known[entry.thread] > entry.time;
+      if (!ordered && conflict(entry, access, bytes)) return true;
+    }
+  }
+  return false;
+}
+
 bool Races::written(const Access& bytes, std::uint8_t threads) {
   const std::uintptr_t end = bytes.address + bytes.size_bytes;
   for (std::uintptr_t granule = bytes.address / granule_bytes; granule * granule_bytes < end; ++granule) {

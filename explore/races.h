@@ -35,6 +35,8 @@ class Races {
 
   /// Notes the access, which happens after what `known` knows; the first race with an earlier one, if there is one.
   std::optional<Race> note(const Access& access, const Clock& known);
+  /// Whether the access, which happens after what `known` knows, would race with an earlier one.
+  bool would_race(const Access& access, const Clock& known);
   /// Whether one of `threads`, a bit each, has written any of those bytes.
   bool written(const Access& bytes, std::uint8_t threads);
   /// The last access of any of those bytes by one of `threads`, a bit each, that `known` does not know.
