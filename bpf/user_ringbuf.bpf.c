@@ -46,6 +46,7 @@ SEC("raw_tp")
 int drain(void* ctx) {
   shared.taken = 0;
   shared.at = 0;
+  shared.cpu = bpf_get_smp_processor_id();
   shared.result = bpf_user_ringbuf_drain(&ring, take_sample, NULL, shared.flags);
   return 0;
 }

@@ -17,6 +17,8 @@ struct user_drain_shared {
   __s64 result; /* of the helper */
   __u32 at;     /* bytes of the map `samples` that are filled */
   __u32 probed; /* length of the sample so far */
+  __u32 cpu;    /* where the program ran */
+  __u32 unused;
 };
 
 #endif

@@ -171,7 +171,8 @@ ring::Result<void> Flood::State::produce(Member& member) const {
     if (*ended == RINGSIDE_FLOOD_GOAL || *ended == RINGSIDE_FLOOD_STOPPED) break;
     if (*ended == RINGSIDE_FLOOD_FULL) ::sched_yield();
   }
-  return {};
+  // Who sees that the flood is done sees its wake-ups, too.
+  return member.slot.program().wakeups().pass(member.order.cpu);
 }
 
 void Flood::State::stop() const {

@@ -42,8 +42,9 @@ struct Hold::State {
   Fd ended;  // readable once the thread has ended
   ring::Result<void> outcome;
   std::thread thread;
+  std::uint32_t cpu = 0;
 
-  void hold_on(std::uint32_t cpu) {
+  void hold_on() {
     outcome = pin_to(cpu);
     if (outcome) outcome = run();
     const std::uint64_t one = 1;
@@ -116,7 +117,8 @@ ring::Result<Hold> Hold::start(const Producers& producers, const HoldOptions& op
   slot.flags = options.flags;
   slot.wait_address = page->address();
   auto state = std::make_unique<State>(std::move(*lease), std::move(*page), std::move(ended));
-  auto thread = start_thread([held = state.get(), cpu = options.cpu] { held->hold_on(cpu); });
+  state->cpu = options.cpu;
+  auto thread = start_thread([held = state.get()] { held->hold_on(); });
   if (!thread) return tl::unexpected(thread.error());
   state->thread = std::move(*thread);
   if (auto busy = state->await_busy(); !busy) return tl::unexpected(busy.error());
@@ -127,7 +129,8 @@ ring::Result<Hold> Hold::start(const Producers& producers, const HoldOptions& op
 ring::Result<void> Hold::settle(ring::Action action) {
   assert(action == ring::Action::settle_submit || action == ring::Action::settle_discard);
   if (!state_ || !state_->thread.joinable()) return ring::error("settle held record", "it is settled already");
-  return state_->end(action == ring::Action::settle_submit ? RINGSIDE_SETTLE_SUBMIT : RINGSIDE_SETTLE_DISCARD);
+  auto ended = state_->end(action == ring::Action::settle_submit ? RINGSIDE_SETTLE_SUBMIT : RINGSIDE_SETTLE_DISCARD);
+  return ended ? state_->slot.program().wakeups().pass(state_->cpu) : ended;
 }
 
 }  // namespace ringside::real

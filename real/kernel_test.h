@@ -4,7 +4,9 @@
 // of both rings, written from the specification and from nothing else of ours.
 #pragma once
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include <csetjmp>
@@ -19,6 +21,7 @@
 #include <vector>
 
 #include "real/capabilities.h"
+#include "real/handle.h"
 #include "real/inspect.h"
 #include "real/producers.h"
 #include "ring/layout.h"
@@ -186,6 +189,29 @@ inline ring::Operation operation(ring::Action action, std::uint32_t size, std::u
                                  std::uint16_t cpu = 0, std::uint8_t flags = 0) {
   return ring::Operation{.action = action, .flags = flags, .source = source, .cpu = cpu, .size = size};
 }
+
+/// The kernel's log, with a reader that waits for its next line. Nothing where there is none to open.
+class KernelLog {
+ public:
+  KernelLog() : reader_(::open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC)), waiting_(::epoll_create1(EPOLL_CLOEXEC)) {
+    epoll_event item{};
+    item.events = EPOLLIN | EPOLLET;
+    ::epoll_ctl(waiting_.get(), EPOLL_CTL_ADD, reader_.get(), &item);
+  }
+
+  /// Writes a line. To wake the reader is work for which the calling thread's CPU takes its time until the next tick:
+  /// on PREEMPT_RT the wake-ups of rings that come right after it wait as long (real/wakeup_fence.h).
+  void write_line() const {
+    constexpr std::string_view line = "<7>ringside: a test of wake-ups behind this line\n";
+    const Fd writer(::open(file, O_WRONLY | O_CLOEXEC));  // a new one: each may write some lines only
+    [[maybe_unused]] const ssize_t ignored = ::write(writer.get(), line.data(), line.size());
+  }
+
+ private:
+  static constexpr const char* file = "/dev/kmsg";
+  Fd reader_;
+  Fd waiting_;
+};
 
 /// The CPUs that this process may use.
 inline std::vector<std::uint32_t> cpus() { return online_cpus().value(); }

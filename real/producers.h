@@ -123,7 +123,8 @@ class Hold {
   Hold(Hold&&) noexcept;
   Hold& operator=(Hold&&) noexcept;
 
-  /// Commits the record and joins the thread. `action` is settle_submit or settle_discard. Once only.
+  /// Commits the record and joins the thread; the record's wake-up is done then. `action` is settle_submit or
+  /// settle_discard. Once only.
   ring::Result<void> settle(ring::Action action);
 
  private:
@@ -163,7 +164,7 @@ class Flood {
   Flood(Flood&&) noexcept;
   Flood& operator=(Flood&&) noexcept;
 
-  /// Whether every thread has ended. Thread-safe.
+  /// Whether every thread has ended and the wake-ups of its records are done. Thread-safe.
   bool done() const;
   /// Tells the threads to end after the record they are at. Returns at once. Thread-safe, safe in a signal handler.
   void stop() const;

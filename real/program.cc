@@ -92,6 +92,13 @@ class SkeletonProgram final : public Program {
     return {};
   }
 
+  ring::Result<void> make_fence() {
+    auto fence = WakeupFence::create();
+    if (!fence) return tl::unexpected(fence.error());
+    wakeups_ = std::move(*fence);
+    return {};
+  }
+
  private:
   Skeleton* skeleton_ = nullptr;
 };
@@ -104,6 +111,7 @@ ring::Result<std::shared_ptr<Program>> load_as(ring::RingKind kind, int map_fd, 
   auto program = std::make_shared<SkeletonProgram<Skeleton>>(kind, *sizes);
   auto loaded = program->load(kind == ring::RingKind::ringbuf ? "a ring buffer" : "perf rings", map_fd, *sizes, options,
                               std::move(cpus));
+  if (loaded) loaded = program->make_fence();
   if (!loaded) return tl::unexpected(loaded.error());
   return program;
 }

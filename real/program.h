@@ -11,6 +11,7 @@
 
 #include "bpf/shared.h"
 #include "real/producers.h"
+#include "real/wakeup_fence.h"
 #include "ring/judge.h"
 #include "ring/result.h"
 
@@ -47,6 +48,9 @@ class Program {
   ring::Result<std::uint32_t> take_slot();
   void give_slot(std::uint32_t slot);
 
+  /// Passed by who says that the wake-ups of what it did are done.
+  const WakeupFence& wakeups() const { return wakeups_; }
+
   /// Held by the one script that may run at a time.
   std::mutex& script_mutex() { return script_mutex_; }
 
@@ -60,6 +64,7 @@ class Program {
   Descriptors descriptors_;
   bpf_program* nested_ = nullptr;
   ringside_shared* shared_ = nullptr;
+  WakeupFence wakeups_;
 
  private:
   std::mutex slots_mutex_;

@@ -144,7 +144,7 @@ ring::Result<void> ScriptProducer::State::run_scripted(std::span<const Operation
   };
   if (auto ran = event != nullptr ? event->while_ticking(run) : run(); !ran) return ran;
   for (std::size_t at = 0; at < operations.size(); ++at) results.push_back(shared.ops[at].result);
-  return {};
+  return program->wakeups().pass(cpu);
 }
 
 ring::Result<void> ScriptProducer::State::run_hold(const Operation& operation, std::vector<int>& results) {

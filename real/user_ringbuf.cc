@@ -16,6 +16,7 @@
 #include "bpf/user_ringbuf.h"
 #include "bpf/user_ringbuf.skel.h"
 #include "real/quiet_libbpf.h"
+#include "real/wakeup_fence.h"
 #include "ring/layout.h"
 
 namespace ringside::real {
@@ -64,6 +65,7 @@ ring::Result<UserRingbufMap> UserRingbufMap::create(std::uint64_t size_bytes) {
 struct UserDrain::Loaded {
   user_ringbuf_bpf* skeleton = nullptr;
   Mapping samples;
+  WakeupFence wakeups;
 
   Loaded() = default;
   ~Loaded() { user_ringbuf_bpf::destroy(skeleton); }
@@ -101,6 +103,9 @@ ring::Result<UserDrain> UserDrain::load(const UserRingbufMap& ring) {
                                   PROT_READ, 0, "samples of a drain");
   if (!samples) return tl::unexpected(samples.error());
   loaded->samples = std::move(*samples);
+  auto wakeups = WakeupFence::create();
+  if (!wakeups) return tl::unexpected(wakeups.error());
+  loaded->wakeups = std::move(*wakeups);
   return UserDrain(std::move(loaded));
 }
 
@@ -112,6 +117,7 @@ ring::Result<std::int64_t> UserDrain::drain(std::uint64_t flags, std::uint32_t m
   options.sz = sizeof(options);
   const int code = bpf_prog_test_run_opts(bpf_program__fd(loaded_->skeleton->progs.drain), &options);
   if (code != 0) return ring::errno_error("run the program that drains a user ring buffer", -code);
+  if (auto passed = loaded_->wakeups.pass(shared.cpu); !passed) return tl::unexpected(passed.error());
   const std::byte* at = loaded_->samples.data();
   for (std::uint32_t index = 0; index < shared.taken; ++index) {
     std::uint32_t length = 0;

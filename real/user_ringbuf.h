@@ -47,8 +47,9 @@ class UserDrain {
   UserDrain& operator=(UserDrain&&) = delete;
 
   using Take = std::function<void(std::span<const std::byte> sample)>;
-  /// bpf_user_ringbuf_drain on the calling thread's CPU: its return value. `take` gets, after the drain, each sample
-  /// that its callback got, which stops at `most_samples` (0: at none) or when the samples outgrow the ring's size.
+  /// bpf_user_ringbuf_drain on the calling thread's CPU: its return value; its wake-up is done then. `take` gets, after
+  /// the drain, each sample that its callback got, which stops at `most_samples` (0: at none) or when the samples
+  /// outgrow the ring's size.
   ring::Result<std::int64_t> drain(std::uint64_t flags, std::uint32_t most_samples, const Take& take);
 
  private:
