@@ -36,7 +36,8 @@ struct Sides {
 };
 /// The running kernel's lab and the model. The lab must outlive it.
 Sides sides_of(ring::RingKind kind, Lab& lab, const ModelOptions& options);
-/// A lab for that kind of ring on the calling thread (see Lab).
+/// A lab for that kind of ring on the calling thread (see Lab). On PREEMPT_RT, too, the wake-ups of an operation are
+/// done when its side has carried it out.
 ring::Result<std::unique_ptr<Lab>> make_lab(ring::RingKind kind, std::uint32_t cpu);
 
 struct Played {

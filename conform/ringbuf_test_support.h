@@ -116,7 +116,7 @@ class RingbufConform : public real::test::KernelTest {
 
   static Lab& lab() {
     if (lab_ == nullptr) {
-      auto made = make_ringbuf_lab(real::test::cpus().front());
+      auto made = make_lab(ring::RingKind::ringbuf, real::test::cpus().front());
       if (!made) {
         ADD_FAILURE() << made.error();
         std::abort();

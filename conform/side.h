@@ -83,6 +83,7 @@ class Lab {
   virtual ring::Result<std::unique_ptr<Side>> side(const Script& script) = 0;
 };
 
+/// Of each kind of ring. On PREEMPT_RT a wake-up may come after the operation that made it: take make_lab() of play.h.
 /// Errors: EPERM and whatever else keeps the programs from being loaded.
 ring::Result<std::unique_ptr<Lab>> make_ringbuf_lab(std::uint32_t cpu);
 ring::Result<std::unique_ptr<Lab>> make_user_ringbuf_lab(std::uint32_t cpu);
