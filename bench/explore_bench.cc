@@ -40,6 +40,8 @@ void walk_at_random(benchmark::State& state, const MiniatureShape& shape) {
 }
 
 BENCHMARK_CAPTURE(walk_at_random, 1x2, MiniatureShape{1, 2, false})->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(search_all, 1x2, MiniatureShape{1, 2, false})->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(search_all, 1x3, MiniatureShape{1, 3, false})->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(search_all, 1x4, MiniatureShape{1, 4, false})->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(search_all, 1x5, MiniatureShape{1, 5, false})->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(search_all, 2x2, MiniatureShape{2, 2, false})->Unit(benchmark::kMillisecond);
