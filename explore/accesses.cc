@@ -256,8 +256,8 @@ Clock Engine::view_of(const Event& load) const {
 std::uint64_t Engine::choose(std::uint64_t count) {
   assert(count > 0);
   take_turn();
+  forget_look();
   ThreadState& thread = me();
-  thread.look = 0;
   EventId id{static_cast<std::uint16_t>(running_), static_cast<std::uint16_t>(thread.events)};
   Event asked = event_of(EventKind::choice, Order::relaxed);
   asked.expected = count;

@@ -87,7 +87,6 @@ struct ThreadState {
   std::uint64_t look = 0;      ///< all that the look under way depends on, as a hash; 0: none, or it is not known
   std::uint64_t (*look_memory)() = nullptr;  ///< but for this, which was not asked yet
   std::uint64_t look_began = 0;              ///< what that said
-  std::vector<PlainLook> look_reads;         ///< plain ones, since its last load
   bool looked = false;                       ///< stuck after a look in vain
 };
 
@@ -381,7 +380,8 @@ class Engine {
   std::optional<std::size_t> rival_;                            ///< of the race that was found: the earlier step
   std::array<std::vector<std::size_t>, most_threads> step_of_;  ///< by thread and event: its step
 
-  // Used within one step, and kept so that a step allocates no memory.
+  // Kept so that a step allocates no memory.
+  std::array<std::vector<PlainLook>, most_threads> look_reads_;  ///< by thread: plain ones, since its look's last load
   std::vector<std::size_t> places_;
   std::vector<std::size_t> possible_;
 };

@@ -38,7 +38,7 @@ void Engine::begin_look(std::uint64_t state, std::uint64_t (*memory)()) {
   thread.look = mixed(running_, state);
   thread.look_memory = memory;
   thread.look_began = 0;
-  thread.look_reads.clear();
+  look_reads_[running_].clear();
 }
 
 /// Most looks are done again along a graph, and nothing hangs on them.
@@ -52,7 +52,7 @@ void Engine::note_look(const Event& load) {
   ThreadState& thread = me();
   if (thread.look == 0) return;
   thread.look = look_after(thread.look, graph().location(load.location), load);
-  thread.look_reads.clear();
+  look_reads_[running_].clear();
 }
 
 /// What others wrote is not part of the state in which the look began, nor what the thread itself wrote to memory that
@@ -64,7 +64,7 @@ void Engine::note_plain_look(std::uintptr_t address, std::size_t size, bool in_l
     const Access access{.address = piece, .size_bytes = bytes};
     const bool known = !races_.written(access, threads) && !laps_.holds(access);
     if (!known && !planted(Fault::looks_read_no_memory)) return forget_look();
-    me().look_reads.push_back({.address = piece, .size_bytes = bytes, .threads = threads});
+    look_reads_[running_].push_back({.address = piece, .size_bytes = bytes, .threads = threads});
   });
 }
 
@@ -73,7 +73,7 @@ void Engine::end_look_in_vain(std::size_t events) {
   const bool by_load = events != 0 && graph().at(last_event()).kind == EventKind::load;
   thread.looked = by_load && thread.look != 0;
   if (thread.looked && in_vain_.size() < most_looks && !planted(looks_are_forgotten)) {
-    in_vain_.emplace(all_of_look(thread.look), thread.look_reads);
+    in_vain_.emplace(all_of_look(thread.look), look_reads_[running_]);
   }
   forget_look();
   spin(events, false);

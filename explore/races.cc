@@ -29,41 +29,40 @@ std::uint8_t bytes_in(std::uintptr_t granule, const Access& access) {
 
 }  // namespace
 
-std::optional<Race> Races::unknown(const Access& bytes, std::uint8_t threads, const Clock& known) {
-  const std::uintptr_t end = bytes.address + bytes.size_bytes;
-  std::optional<Race> last;
-  for (std::uintptr_t granule = bytes.address / granule_bytes; granule * granule_bytes < end; ++granule) {
-    const std::uint8_t wanted = bytes_in(granule, bytes);
-    for (const Entry& entry : granules_.at(granule)) {
-      if ((threads >> entry.thread & 1u) == 0 || (entry.bytes & wanted) == 0) continue;
-      if (known[entry.thread] > entry.time || (last && last->earlier.time > entry.time)) continue;
-      last = race_between(entry, granule * granule_bytes, wanted);
-    }
-  }
-  return last;
-}
-
-bool Races::would_race(const Access& access, const Clock& known) {
+/// Whether that holds of an entry that has bytes in common with the access. `test` is given the entry, its granule's
+/// address, and those of the access's bytes that lie there.
+template <class Test>
+bool Races::any_entry(const Access& access, Test test) {
   const std::uintptr_t end = access.address + access.size_bytes;
   for (std::uintptr_t granule = access.address / granule_bytes; granule * granule_bytes < end; ++granule) {
     const std::uint8_t bytes = bytes_in(granule, access);
     for (const Entry& entry : granules_.at(granule)) {
-      const bool ordered = entry.thread == access.thread || known[entry.thread] > entry.time;
-      if (!ordered && conflict(entry, access, bytes)) return true;
+      if ((entry.bytes & bytes) != 0 && test(entry, granule * granule_bytes, bytes)) return true;
     }
   }
   return false;
 }
 
+std::optional<Race> Races::unknown(const Access& bytes, std::uint8_t threads, const Clock& known) {
+  std::optional<Race> last;
+  any_entry(bytes, [&](const Entry& entry, std::uintptr_t base, std::uint8_t wanted) {
+    const bool counts = entry.is_of(threads) && known[entry.thread] <= entry.time;
+    if (counts && !(last && last->earlier.time > entry.time)) last = race_between(entry, base, wanted);
+    return false;
+  });
+  return last;
+}
+
+bool Races::would_race(const Access& access, const Clock& known) {
+  return any_entry(access, [&](const Entry& entry, std::uintptr_t, std::uint8_t bytes) {
+    return !ordered(entry, access, known) && conflict(entry, access, bytes);
+  });
+}
+
 bool Races::written(const Access& bytes, std::uint8_t threads) {
-  const std::uintptr_t end = bytes.address + bytes.size_bytes;
-  for (std::uintptr_t granule = bytes.address / granule_bytes; granule * granule_bytes < end; ++granule) {
-    const std::uint8_t wanted = bytes_in(granule, bytes);
-    for (const Entry& entry : granules_.at(granule)) {
-      if (entry.write && (threads >> entry.thread & 1u) != 0 && (entry.bytes & wanted) != 0) return true;
-    }
-  }
-  return false;
+  return any_entry(bytes, [threads](const Entry& entry, std::uintptr_t, std::uint8_t) {
+    return entry.write && entry.is_of(threads);
+  });
 }
 
 std::optional<Race> Races::note(const Access& access, const Clock& known) {
@@ -75,10 +74,10 @@ std::optional<Race> Races::note(const Access& access, const Clock& known) {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const Entry entry = entries[i];
-      const bool ordered = entry.thread == access.thread || known[entry.thread] > entry.time;
-      if (!ordered && !race && conflict(entry, access, bytes))
+      const bool before = ordered(entry, access, known);
+      if (!before && !race && conflict(entry, access, bytes))
         race = race_between(entry, granule * granule_bytes, bytes);
-      if (!ordered || !covered(entry, access, bytes)) entries[kept++] = entry;
+      if (!before || !covered(entry, access, bytes)) entries[kept++] = entry;
     }
     entries.resize(kept);
     entries.push_back({.bytes = bytes,

@@ -50,8 +50,16 @@ class Races {
     bool write = false;
     bool whole_word = false;
     std::uint16_t time = 0;
+
+    bool is_of(std::uint8_t threads) const { return (threads >> thread & 1u) != 0; }
   };
 
+  /// The entry happens before the access, which happens after what `known` knows.
+  static bool ordered(const Entry& entry, const Access& access, const Clock& known) {
+    return entry.thread == access.thread || known[entry.thread] > entry.time;
+  }
+  template <class Test>
+  bool any_entry(const Access& access, Test test);
   static bool conflict(const Entry& entry, const Access& access, std::uint8_t bytes);
   static bool covered(const Entry& entry, const Access& access, std::uint8_t bytes);
   static Race race_between(const Entry& entry, std::uintptr_t base, std::uint8_t bytes);

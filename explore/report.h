@@ -42,7 +42,7 @@ struct ReportedStep {
   bool own = false;         ///< a plain access of memory without a name that no other thread accesses
   std::string source = {};  ///< `explore/ring.cc:41`; empty where that is not known
   std::string function = {};
-  std::vector<ReportedCall> callers = {};  ///< of that function, innermost first; of steps that have a part_in() it
+  std::vector<ReportedCall> callers = {};  ///< of that function, innermost first; where known, of called_steps()
   // Other steps, by their index.
   std::optional<std::size_t> reads_from = {};  ///< a load: the store that it saw; none: the value at the beginning
   std::vector<std::size_t> missed = {};        ///< a load: stores made before it that are newer than the one it saw

@@ -153,7 +153,9 @@ SearchResult Engine::run(const Schedule& schedule) {
   if (follows(result) || !defers()) return result;
   defers_ = false;
   SearchResult undeferred = follow(schedule);
-  return follows(undeferred) ? std::move(undeferred) : std::move(result);
+  if (follows(undeferred)) return undeferred;
+  defers_ = true;
+  return result;
 }
 
 SearchResult Engine::follow(const Schedule& schedule) {

@@ -4,6 +4,7 @@
 
 usage: programs_test.py FOLDER [--most EXECUTIONS]
 """
+import argparse
 import json
 import pathlib
 import subprocess
@@ -104,11 +105,12 @@ def check_verdicts(test, folder, expected, most=None, late=()):
 
 
 def arguments():
-    """(folder, most executions or None), which are taken off the command line: FOLDER [--most N]."""
-    most = int(sys.argv.pop()) if "--most" in sys.argv else None
-    if most is not None:
-        sys.argv.pop()
-    return pathlib.Path(sys.argv.pop()), most
+    """(folder, most executions or None) of the command line; what is unittest's is left there."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--most", type=int)
+    options, sys.argv[1:] = parser.parse_known_args()
+    return options.folder, options.most
 
 
 class Programs(unittest.TestCase):
