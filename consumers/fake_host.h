@@ -194,6 +194,7 @@ class FakeHost {
     };
     host_.now_ns = [](void* context) { return self(context).now_ns; };
     host_.yield = [](void* context) {
+      ++self(context).yields;
       if (self(context).during_yield) self(context).during_yield();
     };
     host_.adopt = [](void* context, const ringside_ring* ring) {
@@ -218,6 +219,7 @@ class FakeHost {
   int adopt_answer = 0;
   std::int64_t now_ns = 1'000;
   int sleeps = 0;
+  int yields = 0;
   /// deliver answers 1 when this many records have come (0: never).
   std::size_t stop_after = 0;
   /// Runs inside deliver, after the record was written down.

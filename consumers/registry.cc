@@ -22,9 +22,17 @@ const Item* find(std::span<const Item> items, std::string_view name) {
 }  // namespace
 
 std::span<const Entry> strategies() {
-  static const std::array all{Entry{&copy()},      Entry{&zero_copy()},          Entry{&callback()},
-                              Entry{&libbpf()},    Entry{&overwrite_snapshot()}, Entry{&read_into()},
-                              Entry{&drain_all()}, Entry{&libbpf_perf()}};
+  static const std::array all{Entry{&copy()},          Entry{&zero_copy()},
+                              Entry{&callback()},      Entry{&read()},
+                              Entry{&read_into()},     Entry{&peek_consume()},
+                              Entry{&guarded_peek()},  Entry{&mutex_peek()},
+                              Entry{&iterator()},      Entry{&visit()},
+                              Entry{&take()},          Entry{&token_commit()},
+                              Entry{&lease()},         Entry{&batch_release()},
+                              Entry{&prefetch_view()}, Entry{&busy_poll()},
+                              Entry{&copy_level()},    Entry{&copy_level_fence()},
+                              Entry{&libbpf()},        Entry{&overwrite_snapshot()},
+                              Entry{&drain_all()},     Entry{&libbpf_perf()}};
   return all;
 }
 

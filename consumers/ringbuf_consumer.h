@@ -22,6 +22,11 @@ class RingbufConsumer {
     return TableOf<Strategy>::make(
         {.name = name, .summary = summary, .ring_kind = ring_kind, .claims = RINGSIDE_CLAIM_SLEEPS_ON_BUSY});
   }
+  /// Armed level-triggered: whatever lies there keeps it awake, a BUSY record, too.
+  static constexpr ringside_consumer level_table(const char* name, const char* summary) {
+    return TableOf<Strategy>::make(
+        {.name = name, .summary = summary, .ring_kind = ring_kind, .trigger = RINGSIDE_LEVEL});
+  }
 
   RingbufConsumer(const ringside_ring_set& rings, const ringside_host& host) : rings_(rings), host_(host) {}
   ~RingbufConsumer() {
@@ -64,12 +69,6 @@ class RingbufConsumer {
     return host_.deliver(host_.context, &record) > 0 ? 1 : 0;
   }
 
- private:
-  void publish_all() {
-    if (readers_ == nullptr) return;  // open has failed
-    for (std::uint32_t ring = 0; ring < rings_.ring_count; ++ring) readers_[ring].publish();
-  }
-
   bool look() {
     bool found = false;
     for (std::uint32_t ring = 0; ring < rings_.ring_count; ++ring) {
@@ -77,6 +76,14 @@ class RingbufConsumer {
       found |= reader.look([&reader] { reader.publish(); });
     }
     return found;
+  }
+
+  const ringside_host& host() const { return host_; }
+
+ private:
+  void publish_all() {
+    if (readers_ == nullptr) return;  // open has failed
+    for (std::uint32_t ring = 0; ring < rings_.ring_count; ++ring) readers_[ring].publish();
   }
 
   const ringside_ring_set& rings_;

@@ -33,6 +33,15 @@ class RingbufView {
   /// The position that the last consumer left. Relaxed: nobody but the consumer writes it, and it is us.
   std::uint64_t load_consumer_pos() const { return __atomic_load_n(consumer_pos_, __ATOMIC_RELAXED); }
 
+  /// Bytes that lie between the two positions, for any thread. Acquire on the first, pairs with C4: what the consumer
+  /// had seen of producer_pos when it stored its own is the least that the second load, relaxed, may see. So the
+  /// difference is never negative; the producer may have gone on since, by more than a ring.
+  std::uint64_t unread() const {
+    const std::uint64_t consumed = __atomic_load_n(consumer_pos_, __ATOMIC_ACQUIRE);
+    const std::uint64_t produced = __atomic_load_n(producer_pos_, __ATOMIC_RELAXED);
+    return produced - consumed < size_ ? produced - consumed : size_;
+  }
+
   /// (C1) Acquire, pairs with the release P7: every header below the position is this lap's, BUSY or not, and never the
   /// stale one of a lap before.
   template <int order = __ATOMIC_ACQUIRE>
@@ -46,6 +55,9 @@ class RingbufView {
   std::uint32_t load_header(std::uint64_t position) const {
     return __atomic_load_n(reinterpret_cast<const std::uint32_t*>(data_ + offset_of(position)), order);
   }
+
+  /// Where a header lies or may come to lie.
+  const std::byte* header_at(std::uint64_t position) const { return data_ + offset_of(position); }
 
   /// (C3) The payload behind a header: plain bytes, ordered by C2 before and C4 after. Contiguous through the second
   /// mapping.
@@ -110,6 +122,11 @@ struct RingbufSteps {
   static constexpr int header_order = __ATOMIC_ACQUIRE;        // (C2)
   static constexpr int consumer_pos_order = __ATOMIC_RELEASE;  // (C4)
   static constexpr bool fences_before_look = true;             // (C5)
+  /// Readers with views: sleep though views are out that keep the published position back.
+  static constexpr bool sleeps_uncommitted = false;
+  /// Tokens: up to where to publish when the oldest view out is at `oldest` and the record at `committed` was
+  /// committed.
+  static constexpr std::uint64_t frontier(std::uint64_t oldest, std::uint64_t /*committed*/) { return oldest; }
 
   static constexpr bool stops_at(std::uint32_t header) { return ring::ringbuf::is_busy(header); }
   static constexpr bool passes_over(std::uint32_t header) { return ring::ringbuf::is_discarded(header); }
@@ -132,15 +149,17 @@ class RingbufReader {
     return position_ % 8 == 0 && refresh();
   }
 
-  /// Takes a new snapshot of producer_pos. False if it lies behind our position or more than a ring ahead of it:
-  /// somebody else moved consumer_pos, and no record can be told from garbage.
+  /// Takes a new snapshot of producer_pos. False, and broken from here on, if it lies behind our position or more than a
+  /// ring ahead of it: somebody else moved consumer_pos, and no record can be told from garbage.
   bool refresh() {
     limit_ = view_.template load_producer_pos<Steps::producer_pos_order>();  // (C1)
-    return limit_ - position_ <= view_.size();
+    sound_ = limit_ - position_ <= view_.size();
+    return sound_;
   }
 
   /// Goes to the next committed record below the snapshot, passing over discarded ones.
   Found find() {
+    if (!sound_) return Found::broken;
     while (position_ != limit_) {
       const std::uint32_t header = view_.template load_header<Steps::header_order>(position_);  // (C2)
       if (Steps::stops_at(header)) return Found::busy;
@@ -162,6 +181,14 @@ class RingbufReader {
   std::uint64_t payload_offset() const { return view_.offset_of(position_ + ring::ringbuf::header_bytes); }
   std::uint64_t ring_bytes() const { return view_.size(); }
   std::uint64_t position() const { return position_; }
+  /// Bytes from the record's end to the snapshot that it was found under.
+  std::uint64_t behind_record() const { return limit_ - position_ - span_; }
+  /// True where the snapshot has nothing left.
+  bool at_snapshot() const { return position_ == limit_ || !sound_; }
+  /// Bytes that were read or passed over and are not handed back.
+  std::uint64_t unpublished_bytes() const { return position_ - published_; }
+  /// Asks for the header that lies so many records ahead if all are as long as this one.
+  void prefetch(std::uint64_t records) const { __builtin_prefetch(view_.header_at(position_ + records * span_)); }
 
   /// Steps behind the record that find() stopped at.
   void advance() { position_ += span_; }
@@ -198,6 +225,7 @@ class RingbufReader {
   std::uint64_t position_ = 0;   // the next record to read
   std::uint64_t published_ = 0;  // what consumer_pos says
   std::uint64_t limit_ = 0;      // the snapshot of producer_pos
+  bool sound_ = true;            // the snapshot can be true
   std::uint64_t span_ = 0;       // of the record at position_
   std::uint64_t payload_bytes_ = 0;
 };

@@ -13,7 +13,23 @@ const ringside_consumer& zero_copy();
 const ringside_consumer& callback();
 const ringside_consumer& libbpf();
 const ringside_consumer& overwrite_snapshot();
+const ringside_consumer& read();
+const ringside_consumer& peek_consume();
+const ringside_consumer& guarded_peek();
+const ringside_consumer& mutex_peek();
+const ringside_consumer& iterator();
+const ringside_consumer& visit();
+const ringside_consumer& take();
+const ringside_consumer& token_commit();
+const ringside_consumer& lease();
+const ringside_consumer& batch_release();
+const ringside_consumer& prefetch_view();
+const ringside_consumer& busy_poll();
+const ringside_consumer& copy_level();
+const ringside_consumer& copy_level_fence();
+// BPF rings and perf rings.
 const ringside_consumer& read_into();
+// Perf rings.
 const ringside_consumer& drain_all();
 const ringside_consumer& libbpf_perf();
 

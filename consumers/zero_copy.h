@@ -41,9 +41,14 @@ class HeldViews {
     return next_++;
   }
 
+  /// Whether a view of that number is held.
+  bool holds(std::uint64_t number) const { return number - oldest_ < next_ - oldest_ && !at(number).released; }
+  /// Position of a record that is held.
+  std::uint64_t position_of(std::uint64_t number) const { return at(number).position; }
+
   /// Releases one view, and drops the released prefix. False if no such view is held.
   bool release(std::uint64_t number) {
-    if (number - oldest_ >= next_ - oldest_ || at(number).released) return false;
+    if (!holds(number)) return false;
     at(number).released = true;
     while (!empty() && at(oldest_).released) ++oldest_;
     return true;

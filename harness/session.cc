@@ -217,7 +217,7 @@ void Session::idle_round() {
   // Each round by its own head: the record that kept it awake may be committed by the time of the last.
   const bool busy = any_at_head(AtHead::busy);
   const std::uint64_t rounds = ++(busy ? idle_rounds_.at_busy : idle_rounds_.at_else);
-  if (rounds == limit) {
+  if (rounds == limit && (consumer_.claims & RINGSIDE_CLAIM_BUSY_POLLS) == 0) {
     if (busy && (consumer_.claims & RINGSIDE_CLAIM_SLEEPS_ON_BUSY) == 0) {
       judge_.note("a BUSY record at the head keeps it awake: every wait returns at once until the commit (case Q2)");
     } else {

@@ -44,6 +44,8 @@ extern "C" {
  * consumers that claim this run in scenarios of such rings.
  */
 #define RINGSIDE_CLAIM_READS_OVERWRITE 0x4u
+/* It never sleeps in wait but looks again and again: waits that return ready for nothing are no busy_spin. */
+#define RINGSIDE_CLAIM_BUSY_POLLS 0x8u
 
 /* Readiness as epoll tells it. */
 #define RINGSIDE_POLLIN 0x001u

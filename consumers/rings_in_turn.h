@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rings of a set as one row of records, in rounds: every ring is read up to a snapshot that was taken at the
+// round's beginning, so that a ring that is filled as fast as it is read starves no other, and whoever reads one round
+// comes to an end (N1).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "consumers/consumer_table.h"
+#include "consumers/ringbuf_view.h"
+
+namespace ringside::consumers {
+
+/// One thread at a time.
+template <class Steps>
+class RingsInTurn {
+ public:
+  /// 0, -EINVAL for no ring, -ENOMEM, or -EBADMSG for positions that no consumer can have left.
+  int start(const ringside_ring_set& rings) {
+    if (rings.ring_count == 0) return -EINVAL;
+    readers_ = allocate<RingbufReader<Steps>>(rings.ring_count);
+    if (readers_ == nullptr) return -ENOMEM;
+    count_ = rings.ring_count;
+    current_ = count_ - 1;  // the first round begins with the first ring
+    for (std::uint32_t ring = 0; ring < count_; ++ring) {
+      if (!readers_[ring].start(rings.rings[ring])) return -EBADMSG;
+    }
+    return 0;
+  }
+
+  /// Begins a round, with the ring behind the last one: new snapshots of all.
+  void begin_round() {
+    go_on();
+    for (std::uint32_t ring = 0; ring < count_; ++ring) readers_[ring].refresh();
+    ++rounds_;
+  }
+
+  /// Goes to the next committed record of the round, or of a new one. `leave(reader)` is called where a ring has no more,
+  /// so that discarded records that were passed are handed back.
+  template <class Leave>
+  Found find(Leave&& leave) {
+    if (find_in_round(leave) == Found::record) return Found::record;
+    begin_round();
+    return find_in_round(leave);
+  }
+  /// The same where what was passed is handed back at once.
+  Found find() {
+    return find([](RingbufReader<Steps>& reader) { reader.publish(); });
+  }
+
+  /// The last look before sleeping, at every ring (RingbufReader::look).
+  bool look() {
+    bool found = false;
+    for (std::uint32_t ring = 0; ring < count_; ++ring) {
+      RingbufReader<Steps>& reader = readers_[ring];
+      found |= reader.look([&reader] { reader.publish(); });
+    }
+    return found;
+  }
+
+  /// How many rounds have begun, and whether the last one has nothing left, be it discarded or BUSY.
+  std::uint64_t rounds() const { return rounds_; }
+  bool round_is_over() const {
+    for (std::uint32_t ring = 0; ring < count_; ++ring) {
+      if (!readers_[ring].at_snapshot()) return false;
+    }
+    return true;
+  }
+
+  /// The same of what lies behind the record that find() stopped at.
+  bool round_ends_with_record() const {
+    for (std::uint32_t ring = 0; ring < count_; ++ring) {
+      if (ring == current_ ? readers_[ring].behind_record() != 0 : !readers_[ring].at_snapshot()) return false;
+    }
+    return true;
+  }
+
+  void publish_all() {
+    for (std::uint32_t ring = 0; ring < count_; ++ring) readers_[ring].publish();
+  }
+
+  std::uint32_t count() const { return count_; }
+  /// The ring that find() stopped at.
+  std::uint32_t ring() const { return current_; }
+  RingbufReader<Steps>& reader() { return readers_[current_]; }
+  RingbufReader<Steps>& reader(std::uint32_t ring) { return readers_[ring]; }
+
+ private:
+  void go_on() { current_ = current_ + 1 < count_ ? current_ + 1 : 0; }
+
+  template <class Leave>
+  Found find_in_round(Leave&& leave) {
+    Found worst = Found::end;
+    for (std::uint32_t turn = 0; turn < count_; ++turn) {
+      const Found found = reader().find();
+      if (found == Found::record) return found;
+      if (found == Found::broken) worst = found;
+      leave(reader());
+      go_on();
+    }
+    return worst;
+  }
+
+  std::unique_ptr<RingbufReader<Steps>[]> readers_;
+  std::uint32_t count_ = 0;
+  std::uint32_t current_ = 0;
+  std::uint64_t rounds_ = 0;
+};
+
+}  // namespace ringside::consumers
