@@ -201,11 +201,22 @@ class FakeHost {
       self(context).adopted.push_back(*ring);
       return self(context).adopt_answer;
     };
+    host_.batch_begin = [](void* context) {
+      ++self(context).batches_begun;
+      if (self(context).during_batch_begin) self(context).during_batch_begin();
+    };
+    host_.batch_end = [](void* context, std::uint32_t claim) { self(context).claims.push_back(claim); };
   }
   FakeHost(const FakeHost&) = delete;
   FakeHost& operator=(const FakeHost&) = delete;
 
   const ringside_host* table() const { return &host_; }
+  /// Makes it a host from before batches.
+  void knows_no_batches() {
+    host_.struct_size = offsetof(ringside_host, batch_begin);
+    host_.batch_begin = nullptr;
+    host_.batch_end = nullptr;
+  }
 
   struct Loss {
     std::uint32_t ring;
@@ -217,6 +228,8 @@ class FakeHost {
   std::vector<Loss> losses;
   std::vector<ringside_ring> adopted;
   int adopt_answer = 0;
+  int batches_begun = 0;
+  std::vector<std::uint32_t> claims;  ///< of the batches that were ended
   std::int64_t now_ns = 1'000;
   int sleeps = 0;
   int yields = 0;
@@ -224,6 +237,8 @@ class FakeHost {
   std::size_t stop_after = 0;
   /// Runs inside deliver, after the record was written down.
   std::function<void()> during_delivery;
+  /// Runs inside batch_begin.
+  std::function<void()> during_batch_begin;
   /// Runs inside yield.
   std::function<void()> during_yield;
   /// What wait returns; by default the time passes and nothing happens.

@@ -39,13 +39,8 @@ class PerfConsumer {
   }
 
   std::int64_t drain(std::uint64_t max_records) {
-    int error = 0;
-    for (std::uint32_t ring = 0; ring < rings_.ring_count; ++ring) {
-      if (!readers_[ring].refresh()) error = -EBADMSG;
-    }
-    const std::int64_t delivered =
-        drain_in_turn(rings_.ring_count, next_ring_, max_records,
-                      [this](std::uint32_t ring, std::uint64_t most) { return drain_ring(ring, most); });
+    const int error = read_heads();
+    const std::int64_t delivered = drain_to_heads(max_records);
     return delivered == 0 ? error : delivered;
   }
 
@@ -56,6 +51,31 @@ class PerfConsumer {
   }
 
  protected:
+  const ringside_host& host() const { return host_; }
+
+  /// Takes the snapshot of every head. 0, or -EBADMSG for one that cannot be true.
+  int read_heads() {
+    int error = 0;
+    for (std::uint32_t ring = 0; ring < rings_.ring_count; ++ring) {
+      if (Steps::reads_every_head || ring == next_ring_) error = readers_[ring].refresh() ? error : -EBADMSG;
+    }
+    return error;
+  }
+
+  /// Drains the rings in turn up to the snapshot.
+  std::int64_t drain_to_heads(std::uint64_t max_records) {
+    return drain_in_turn(rings_.ring_count, next_ring_, Steps::most(max_records),
+                         [this](std::uint32_t ring, std::uint64_t most) { return drain_ring(ring, most); });
+  }
+
+  /// True if every ring is read up to its snapshot.
+  bool read_to_heads() const {
+    for (std::uint32_t ring = 0; ring < rings_.ring_count; ++ring) {
+      if (!readers_[ring].at_limit()) return false;
+    }
+    return true;
+  }
+
   /// Delivers `size` bytes at `data`, valid during the call: 1 to stop, else 0.
   int deliver(std::uint32_t ring, const std::byte* data, std::uint64_t size) {
     const ringside_record record{.ring = ring, .reserved = 0, .data = data, .size = size, .token = 0};
@@ -72,6 +92,7 @@ class PerfConsumer {
     while (drained.delivered < max_records && !drained.stopped) {
       const Found found = reader.find([this, ring](std::uint64_t count) { host_.lost(host_.context, ring, count); });
       if (found != Found::record) {
+        if (found == Found::end && Steps::rereads_head && reader.refresh() && !reader.at_limit()) continue;
         if (found == Found::broken) drained.error = -EBADMSG;
         break;
       }

@@ -310,5 +310,66 @@ TEST(DrainAll, ShowsASampleWhereItLiesUnlessItCrossesTheEnd) {
   EXPECT_TRUE(host.deliveries.at(1).place < data || host.deliveries.at(1).place >= data + 4096);
 }
 
+using Claims = std::vector<std::uint32_t>;
+
+TEST(DrainAll, ClaimsOfABatchThatNothingCutShortThatAllFromBeforeItIsInIt) {
+  FakePerf first(4096);
+  FakePerf second(4096);
+  FakeHost host;
+  OpenConsumer consumer(drain_all(), host, {first.ring(), second.ring()});
+  host.during_batch_begin = [&] {
+    first.put(payload(1, 8));
+    second.put(payload(2, 8));
+  };
+  EXPECT_EQ(consumer.drain(), 2);  // what comes while the batch begins is in it
+  host.during_batch_begin = {};
+  EXPECT_EQ(consumer.drain(), 0);
+  EXPECT_EQ(host.claims, (Claims{RINGSIDE_BATCH_BEFORE, RINGSIDE_BATCH_BEFORE}));
+}
+
+TEST(DrainAll, ClaimsNothingWhenMaxRecordsOrTheHostCutItShort) {
+  FakePerf ring(4096);
+  FakeHost host;
+  for (std::uint32_t number = 0; number < 4; ++number) ring.put(payload(number, 8));
+  OpenConsumer consumer(drain_all(), host, {ring.ring()});
+  EXPECT_EQ(consumer.drain(2), 2);
+  host.stop_after = 3;
+  EXPECT_EQ(consumer.drain(), 1);
+  EXPECT_EQ(host.claims, Claims{});
+  host.stop_after = 4;  // of four: nothing was cut
+  EXPECT_EQ(consumer.drain(), 1);
+  EXPECT_EQ(host.claims, Claims{RINGSIDE_BATCH_BEFORE});
+  EXPECT_EQ(host.batches_begun, 3);
+}
+
+TEST(DrainAll, ClaimsNothingOfABrokenRing) {
+  FakePerf ring(4096);
+  FakeHost host;
+  ring.put_other(ring::perf::type_sample, 12);
+  OpenConsumer consumer(drain_all(), host, {ring.ring()});
+  EXPECT_EQ(consumer.drain(), -EBADMSG);
+  ring.set_head(3 * 4096);  // more than a ring ahead
+  EXPECT_EQ(consumer.drain(), -EBADMSG);
+  EXPECT_EQ(host.claims, Claims{});
+}
+
+TEST(DrainAll, TellsAHostThatIsOlderThanBatchesNothingOfThem) {
+  FakePerf ring(4096);
+  FakeHost host;
+  host.knows_no_batches();
+  ring.put(payload(1, 8));
+  OpenConsumer consumer(drain_all(), host, {ring.ring()});
+  EXPECT_EQ(consumer.drain(), 1);
+}
+
+TEST(ReadInto, TellsOfNoBatches) {
+  FakePerf ring(4096);
+  FakeHost host;
+  ring.put(payload(1, 8));
+  OpenConsumer consumer(read_into(), host, {ring.ring()});
+  EXPECT_EQ(consumer.drain(), 1);
+  EXPECT_EQ(host.batches_begun, 0);
+}
+
 }  // namespace
 }  // namespace ringside::consumers

@@ -94,6 +94,13 @@ struct PerfSteps {
   static constexpr int head_order = __ATOMIC_ACQUIRE;  // (C)
   static constexpr int tail_order = __ATOMIC_RELEASE;  // (D)
 
+  static constexpr bool rereads_head = false;     // at each end of a snapshot
+  static constexpr bool reads_every_head = true;  // or that of the ring whose turn it is, alone
+  static constexpr bool begins_batch_before_heads = true;
+  static constexpr std::uint32_t batch_claim = RINGSIDE_BATCH_BEFORE;
+
+  /// How many records one drain delivers of the most that it may.
+  static constexpr std::uint64_t most(std::uint64_t max_records) { return max_records; }
   /// How many lost records to report for one PERF_RECORD_LOST that accounts for `count`; 0 reports nothing.
   static constexpr std::uint64_t report(std::uint64_t count) { return count; }
   /// Whether `bytes` of a sample, counted from its start, lie within its `record_bytes`.
@@ -124,6 +131,9 @@ class PerfReader {
     limit_ = beyond || static_cast<std::int64_t>(head - position_) < 0 ? position_ : head;
     return !beyond;
   }
+
+  /// True if all that lies below the snapshot is read.
+  bool at_limit() const { return position_ == limit_; }
 
   /// True if something lies below the head, if only an error.
   bool look() { return !refresh() || position_ != limit_; }

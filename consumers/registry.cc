@@ -63,7 +63,16 @@ std::span<const Mutant> mutants() {
              "Reports one lost record for each PERF_RECORD_LOST, whatever it accounts for.", "B3", "burst_overflow"},
       Mutant{&mutant::trust_perf_size(), DefectKind::out_of_bounds,
              "Hands out as many bytes as raw_size says, beyond the record and beyond data_head.", "E1",
-             "perf_oversize"}};
+             "perf_oversize"},
+      Mutant{&mutant::drain_claims_empty(), DefectKind::batch_incomplete,
+             "Claims that every ring is empty when its batch ends.", "N1", "batches"},
+      Mutant{&mutant::drain_heads_first(), DefectKind::batch_incomplete,
+             "Reads the heads, and only then begins the batch that it claims to be whole.", "N1", "batches"},
+      Mutant{&mutant::drain_one_ring(), DefectKind::batch_incomplete,
+             "Reads the head of one ring alone, and claims the batch of all.", "A4", "batches"},
+      Mutant{&mutant::drain_rereads_head(), DefectKind::unbounded_drain,
+             "Reads a ring's head again at each end of what it knows of, whatever the most was that it may deliver.",
+             "N1", "refilled"}};
   return all;
 }
 

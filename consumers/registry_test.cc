@@ -19,9 +19,9 @@ std::vector<const ringside_consumer*> all_tables() {
   return tables;
 }
 
-TEST(Registry, HoldsTwentyTwoStrategiesAndTwelveMutants) {
+TEST(Registry, HoldsTwentyTwoStrategiesAndSixteenMutants) {
   EXPECT_EQ(strategies().size(), 22u);
-  EXPECT_EQ(mutants().size(), 12u);
+  EXPECT_EQ(mutants().size(), 16u);
 }
 
 std::vector<const ringside_producer*> all_producers() {

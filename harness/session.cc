@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "harness/batch_check.h"
 #include "harness/pace.h"
 #include "harness/resources.h"
 #include "harness/view_check.h"
@@ -55,6 +56,7 @@ class Session {
         stepped_(scenario_.drive == Drive::stepped),
         pace_(world, scenario_, options.seed),
         views_(world),
+        batch_(world),
         judge_(judge_options()) {
     host_ = {
         .abi_version = RINGSIDE_CONSUMER_ABI,
@@ -67,7 +69,9 @@ class Session {
         .wait_fd = [](void* self, int fd, std::int64_t timeout_ns) { return as(self).host_wait({}, fd, timeout_ns); },
         .now_ns = [](void* self) { return as(self).host_now(); },
         .yield = [](void* self) { as(self).yield(); },
-        .adopt = [](void* self, const ringside_ring* ring) { return as(self).adopt(*ring); }};
+        .adopt = [](void* self, const ringside_ring* ring) { return as(self).adopt(*ring); },
+        .batch_begin = [](void* self) { as(self).batch_begin(); },
+        .batch_end = [](void* self, std::uint32_t claim) { as(self).batch_end(claim); }};
   }
 
   ring::Result<ring::Verdict> run();
@@ -106,6 +110,8 @@ class Session {
   std::int64_t host_now();
   void yield();
   int adopt(const ringside_ring& ring);
+  void batch_begin();
+  void batch_end(std::uint32_t claim);
 
   int wait_stepped(std::span<ringside_ready> ready, int fd, std::int64_t deadline);
   int wait_free(std::span<ringside_ready> ready, int fd, std::int64_t deadline);
@@ -137,6 +143,7 @@ class Session {
   const bool stepped_;
   Pace pace_;
   ViewCheck views_;
+  BatchCheck batch_;
   ring::Judge judge_;
   ringside_host host_{};
   void* state_ = nullptr;
@@ -322,6 +329,18 @@ void Session::yield() {
   if (pace_.step() != Moved::stepped) pace_.skip_time(pace_.now_ns() + yield_ns);
   while (world_.in_burst() && pace_.step() == Moved::stepped) {
   }
+}
+
+/// The producers may move before what is there is noted, and before the end is judged: never in between.
+void Session::batch_begin() {
+  pace_.turn();
+  batch_.begin();
+}
+
+void Session::batch_end(std::uint32_t claim) {
+  options_.heartbeat->beats.fetch_add(1, std::memory_order_relaxed);
+  pace_.turn();
+  if (auto wrong = batch_.end(claim)) judge_.accuse(std::move(*wrong));
 }
 
 int Session::adopt(const ringside_ring& ring) {

@@ -164,6 +164,20 @@ bool has_deliverable(const ringside_ring& ring) {
   return false;
 }
 
+std::uint64_t committed_end(const ringside_ring& ring) {
+  const Positions at = positions_of(ring);
+  if (ring.kind == RINGSIDE_PERF) return at.producer;
+  std::uint64_t end = at.consumer;
+  for (std::uint64_t position = at.first_unread(); position < at.producer;) {
+    const std::uint32_t header = ringbuf_header(ring, position);
+    if (rb::is_busy(header)) break;
+    position += rb::span_of(header);
+    if (!rb::is_discarded(header)) end = position;
+  }
+  // What was overwritten meanwhile were no headers.
+  return positions_of(ring).overwrite == at.overwrite ? end : at.consumer;
+}
+
 Left left_in(const ringside_ring& ring, std::uint32_t source_count) {
   Left left;
   left.by_source.resize(source_count);

@@ -48,6 +48,11 @@ Head head_of(const ringside_ring& ring);
 /// only discarded records stand before.
 bool has_deliverable(const ringside_ring& ring);
 
+/// Where the committed records end that can be delivered now: behind the last one before the first BUSY record, or at
+/// the consumer's position when there is none, or when an overwrite ring overwrote some during the walk. Producers may
+/// run; the consumer must not.
+std::uint64_t committed_end(const ringside_ring& ring);
+
 /// What a ring holds between the consumer's position and the first BUSY record or the end.
 struct Left {
   std::vector<std::uint64_t> by_source;  ///< committed records of each source that carry their source

@@ -67,6 +67,17 @@ TEST_F(InspectTest, CountsWhatIsLeftOfEachSourceUpToTheBusyRecord) {
   EXPECT_TRUE(left.consistent);
 }
 
+TEST_F(InspectTest, WhatIsCommittedEndsBeforeTheBusyRecordAndTheDiscardedOnesBeforeIt) {
+  open_ringbuf();
+  const ringside_ring& ring = ringbuf_->ring();
+  EXPECT_EQ(committed_end(ring), 0u);
+  run({operation(Action::discard, 8), operation(Action::submit, 8), operation(Action::discard, 8),
+       operation(Action::hold, 8), operation(Action::submit, 8, 1)});
+  EXPECT_EQ(committed_end(ring), 32u) << "two of 16 bytes";
+  set_consumer_position(ring, 32);
+  EXPECT_EQ(committed_end(ring), 32u);
+}
+
 TEST_F(InspectTest, SourcesThatAreNotCountedAreAlien) {
   open_ringbuf();
   run({operation(Action::submit, 64, 5)});

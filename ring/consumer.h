@@ -47,6 +47,10 @@ extern "C" {
 /* It never sleeps in wait but looks again and again: waits that return ready for nothing are no busy_spin. */
 #define RINGSIDE_CLAIM_BUSY_POLLS 0x8u
 
+/* What a consumer says of a batch when it ends (struct ringside_host, `batch_end`). */
+#define RINGSIDE_BATCH_EMPTY 1u  /* every ring is empty now */
+#define RINGSIDE_BATCH_BEFORE 2u /* all that was committed before batch_begin returned is delivered or told as lost */
+
 /* Readiness as epoll tells it. */
 #define RINGSIDE_POLLIN 0x001u
 #define RINGSIDE_POLLERR 0x008u
@@ -142,6 +146,16 @@ struct ringside_host {
 
   /* A consumer with RINGSIDE_OWNS_RINGS tells of each ring it opened, in open; consumer_page and data are mapped. */
   int (*adopt)(void* context, const struct ringside_ring* ring);
+
+  /*
+   * A consumer that says where a batch of records ends (a call that returns all that was there) tells of its beginning,
+   * delivers, tells of its end and what it claims: RINGSIDE_BATCH_*, which is held against the rings. A batch may be
+   * given up: it is begun, never ended, and another begun. In a ringbuf what lies behind a BUSY record is not committed
+   * yet. The space of what is delivered must have been handed back when the batch ends. A consumer that claims nothing
+   * calls neither. They came later than the calls above: a host may be older, see struct_size.
+   */
+  void (*batch_begin)(void* context);
+  void (*batch_end)(void* context, uint32_t claim);
 };
 
 /*

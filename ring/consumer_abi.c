@@ -83,6 +83,8 @@ struct ringside_c_layout ringside_layout_in_c(void) {
       .ready_size = sizeof(struct ringside_ready),
       .host_size = sizeof(struct ringside_host),
       .host_adopt = offsetof(struct ringside_host, adopt),
+      .host_batch_begin = offsetof(struct ringside_host, batch_begin),
+      .host_batch_end = offsetof(struct ringside_host, batch_end),
       .consumer_size = sizeof(struct ringside_consumer),
       .consumer_close = offsetof(struct ringside_consumer, close),
       .user_ring_size = sizeof(struct ringside_user_ring),

@@ -22,6 +22,8 @@ struct ringside_c_layout {
   size_t ready_size;
   size_t host_size;
   size_t host_adopt;
+  size_t host_batch_begin;
+  size_t host_batch_end;
   size_t consumer_size;
   size_t consumer_close;
   size_t user_ring_size;

@@ -15,6 +15,8 @@ TEST(ConsumerContract, LaysOutTheSameInCAndInCpp) {
   EXPECT_EQ(c.ready_size, sizeof(ringside_ready));
   EXPECT_EQ(c.host_size, sizeof(ringside_host));
   EXPECT_EQ(c.host_adopt, offsetof(ringside_host, adopt));
+  EXPECT_EQ(c.host_batch_begin, offsetof(ringside_host, batch_begin));
+  EXPECT_EQ(c.host_batch_end, offsetof(ringside_host, batch_end));
   EXPECT_EQ(c.consumer_size, sizeof(ringside_consumer));
   EXPECT_EQ(c.consumer_close, offsetof(ringside_consumer, close));
 }

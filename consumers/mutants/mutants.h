@@ -21,6 +21,10 @@ const ringside_consumer& overwrite_ignores_pos();
 const ringside_consumer& forget_lost();
 const ringside_consumer& count_lost_callbacks();
 const ringside_consumer& trust_perf_size();
+const ringside_consumer& drain_claims_empty();
+const ringside_consumer& drain_heads_first();
+const ringside_consumer& drain_one_ring();
+const ringside_consumer& drain_rereads_head();
 
 // Producers of user ring buffers.
 const ringside_producer& commit_before_write();

@@ -199,5 +199,53 @@ TEST(Mutants, TrustPerfSizeStaysWithinMemory) {
   EXPECT_EQ(bytes[0].size(), 65536u);  // its whole buffer, filled from the ring over and over
 }
 
+TEST(Mutants, DrainClaimsEmptyClaimsIt) {
+  const auto claims = [](const ringside_consumer& table) {
+    FakePerf ring(4096);
+    FakeHost host;
+    OpenConsumer consumer(table, host, {ring.ring()});
+    EXPECT_EQ(consumer.drain(), 0);
+    return host.claims;
+  };
+  EXPECT_EQ(claims(drain_all()), std::vector<std::uint32_t>{RINGSIDE_BATCH_BEFORE});
+  EXPECT_EQ(claims(mutant::drain_claims_empty()), std::vector<std::uint32_t>{RINGSIDE_BATCH_EMPTY});
+}
+
+/// What one drain delivers of two rings that get a record each while the batch begins; all of them make their claim.
+std::int64_t from_before(const ringside_consumer& table) {
+  FakePerf first(4096);
+  FakePerf second(4096);
+  FakeHost host;
+  OpenConsumer consumer(table, host, {first.ring(), second.ring()});
+  host.during_batch_begin = [&] {
+    first.put(payload(1, 8));
+    second.put(payload(2, 8));
+  };
+  const std::int64_t delivered = consumer.drain();
+  EXPECT_EQ(host.claims, std::vector<std::uint32_t>{RINGSIDE_BATCH_BEFORE});
+  return delivered;
+}
+
+TEST(Mutants, TheTwoWhoseBatchIsNotAllFromBeforeIt) {
+  EXPECT_EQ(from_before(drain_all()), 2);
+  EXPECT_EQ(from_before(mutant::drain_heads_first()), 0);
+  EXPECT_EQ(from_before(mutant::drain_one_ring()), 1);
+}
+
+TEST(Mutants, DrainRereadsHeadGoesOnWhileAProducerRefillsTheRing) {
+  const auto delivered = [](const ringside_consumer& table) {
+    FakePerf ring(4096);
+    FakeHost host;
+    ring.put(payload(0, 8));
+    OpenConsumer consumer(table, host, {ring.ring()});
+    host.during_delivery = [&] {
+      if (host.deliveries.size() < 100) ring.put(payload(0, 8));
+    };
+    return consumer.drain(10);
+  };
+  EXPECT_EQ(delivered(drain_all()), 1);
+  EXPECT_EQ(delivered(mutant::drain_rereads_head()), 100);
+}
+
 }  // namespace
 }  // namespace ringside::consumers

@@ -50,6 +50,7 @@ struct Stage {
   bool interrupted = false;
   std::uint32_t delivered = 0;  ///< a bit each
   std::uint64_t told_lost = 0;
+  std::uint64_t batch = 0;  ///< data_head when the batch began
 };
 
 /// The one ring of the process; programs follow one another.
@@ -228,6 +229,18 @@ void deliver_sample(std::uint32_t word) {
 }
 
 void deliver_lost(std::uint64_t count) { stage().told_lost += count; }
+
+void begin_batch() { stage().batch = ExploredMemory::load_relaxed(stage().state.data_head); }
+
+void end_batch_of_before() {
+  // The reader's own position, which nobody else stores.
+  if (*stage().state.data_tail < stage().batch) fail("a batch ends without a sample from before it");
+}
+
+void end_batch_of_all() {
+  const std::uint64_t head = ExploredMemory::load_relaxed(stage().state.data_head);
+  if (head != *stage().state.data_tail) fail("a batch ends beside a sample though it is to leave none");
+}
 
 std::uint32_t samples_delivered() { return static_cast<std::uint32_t>(std::popcount(stage().delivered)); }
 

@@ -47,6 +47,12 @@ int open_perf_map();
 void deliver_sample(std::uint32_t word);
 /// The reader is told that so many were lost.
 void deliver_lost(std::uint64_t count);
+/// The reader begins a batch, by a look at data_head that orders nothing.
+void begin_batch();
+/// It ends one, of which it says that all from before it is in it. Fails when it is not.
+void end_batch_of_before();
+/// It ends one, of which it says that it leaves the ring empty. Fails when there is something in it.
+void end_batch_of_all();
 /// How many it has handed on.
 std::uint32_t samples_delivered();
 /// poll until the ring has something that data_tail has not passed. Orders nothing.

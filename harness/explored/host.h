@@ -24,6 +24,9 @@ struct Judge {
   /// Whether a committed record lies where the consumer has come to; null where timeouts are not judged: the look
   /// orders what the consumer would have to order itself.
   bool (*readable)() = nullptr;
+  /// What a consumer tells of its batches (ring/consumer.h); null where none is judged.
+  void (*batch_begin)() = nullptr;
+  void (*batch_end)(std::uint32_t claim) = nullptr;
 };
 
 /// One epoll set of one ring. Threads: one program at a time.
@@ -103,7 +106,9 @@ class Host {
              .wait_fd = nullptr,
              .now_ns = now_ns,
              .yield = [](void*) {},
-             .adopt = nullptr};
+             .adopt = nullptr,
+             .batch_begin = batch_begin,
+             .batch_end = batch_end};
     if (consumer_.open(&set_, &host_, &state_) != 0) explore::fail("the consumer does not open the ring");
   }
   ~Host() {
@@ -156,6 +161,12 @@ class Host {
     if (woken.count == 0 && host.judge_.readable != nullptr) host.left_unread_ = host.judge_.readable();
     if (woken.count > 0) *ready = {.ring = 0, .events = woken.events};
     return woken.count;
+  }
+  static void batch_begin(void* context) {
+    if (as(context).judge_.batch_begin != nullptr) as(context).judge_.batch_begin();
+  }
+  static void batch_end(void* context, std::uint32_t claim) {
+    if (as(context).judge_.batch_end != nullptr) as(context).judge_.batch_end(claim);
   }
   static std::int64_t now_ns(void* /*context*/) { return virtual_now_ns(); }
 

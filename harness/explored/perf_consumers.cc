@@ -31,7 +31,12 @@ std::uint64_t read(const void* bytes, std::uint64_t size) {
 constexpr Judge judge{
     .read = read,
     .delivered = [](std::uint64_t number) { programs::deliver_sample(static_cast<std::uint32_t>(number)); },
-    .lost = programs::deliver_lost};
+    .lost = programs::deliver_lost,
+    .batch_begin = programs::begin_batch,
+    .batch_end =
+        [](std::uint32_t claim) {
+          claim == RINGSIDE_BATCH_EMPTY ? programs::end_batch_of_all() : programs::end_batch_of_before();
+        }};
 
 ringside_ring mapped() {
   const programs::PerfEventPages pages = programs::perf_event_pages();
@@ -68,6 +73,8 @@ explore::Program over_ring(const PerfEventPlan& plan, ConsumerTable table, void 
 
 constexpr std::uint64_t page = 4096;
 // Who sleeps is woken as on x86, but for one program.
+constexpr PerfEventPlan one{.records = 1, .wakes = true, .flag_behind_head = true};
+constexpr PerfEventPlan two{.records = 2, .wakes = true, .flag_behind_head = true};
 constexpr PerfEventPlan three{.records = 3, .wakes = true, .flag_behind_head = true};
 constexpr PerfEventPlan interrupted{.records = 2, .wakes = true, .flag_behind_head = true, .interrupt = true};
 constexpr PerfEventPlan weak{.records = 2, .wakes = true};
@@ -99,6 +106,8 @@ const Registered data_head_relaxed{"data_head_relaxed", over_ring(three, mutant:
 const Registered data_tail_relaxed{"data_tail_relaxed", over_ring(full, mutant::data_tail_relaxed, look_thrice)};
 const Registered lost_callbacks{"count_lost_callbacks", over_ring(full, mutant::count_lost_callbacks, look_thrice)};
 const Registered forget_lost{"forget_lost", over_ring(full, mutant::forget_lost, look_thrice)};
+const Registered claims_empty{"drain_claims_empty", over_ring(one, mutant::drain_claims_empty, consume_all)};
+const Registered heads_first{"drain_heads_first", over_ring(two, mutant::drain_heads_first, consume_all)};
 
 }  // namespace
 }  // namespace ringside::harness::explored
