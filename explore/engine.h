@@ -183,7 +183,8 @@ class Engine {
   std::uint64_t choose(std::uint64_t count);
   /// `in_look`: the memory is part of what a look began with (begin_look).
   void plain(std::uintptr_t address, std::size_t size, bool write, bool in_look = false);
-  [[noreturn]] void fail(FailureKind kind, std::string what);
+  /// `defect`: of FailureKind::found.
+  [[noreturn]] void fail(FailureKind kind, std::string what, std::optional<ring::DefectKind> defect = {});
 
   /// Whether a thread of the program runs, and which: its number.
   bool inside() const { return inside_; }

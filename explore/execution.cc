@@ -216,9 +216,9 @@ bool Engine::rest() {
   return true;
 }
 
-void Engine::fail(FailureKind kind, std::string what) {
+void Engine::fail(FailureKind kind, std::string what, std::optional<ring::DefectKind> defect) {
   if (!result_.failure) {
-    result_.failure = Failure{.kind = kind, .what = std::move(what), .graph = graph()};
+    result_.failure = Failure{.kind = kind, .what = std::move(what), .graph = graph(), .defect = defect};
     result_.failure->span = span_;
   }
   if (!inside_) throw Stopped{};

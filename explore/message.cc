@@ -33,6 +33,8 @@ T number_from(std::string_view& text, int base = 10) {
   return number;
 }
 
+constexpr int no_defect = -1;
+
 }  // namespace
 
 bool send(int socket, const Message& message) {
@@ -59,8 +61,9 @@ std::optional<Message> MessageStream::next() {
 }
 
 std::string to_text(const Account& account) {
-  return fmt::format("{} {} {:x} {} {} {} {} {}\n{}{}{}", account.seen.complete, account.seen.blocked,
-                     account.seen.share, account.mixed_words, account.notes, static_cast<int>(account.kind),
+  const int defect = account.defect ? static_cast<int>(*account.defect) : no_defect;
+  return fmt::format("{} {} {:x} {} {} {} {} {} {}\n{}{}{}", account.seen.complete, account.seen.blocked,
+                     account.seen.share, account.mixed_words, account.notes, static_cast<int>(account.kind), defect,
                      account.what.size(), account.schedule.size(), account.what, account.schedule,
                      lines_of(account.tasks));
 }
@@ -74,6 +77,9 @@ Account account_from(std::string_view text) {
   account.mixed_words = number_from<std::uint64_t>(head);
   account.notes = number_from<std::uint32_t>(head);
   account.kind = static_cast<FailureKind>(number_from<int>(head));
+  if (const int defect = number_from<int>(head); defect != no_defect) {
+    account.defect = static_cast<ring::DefectKind>(defect);
+  }
   const auto what_bytes = number_from<std::size_t>(head);
   const auto schedule_bytes = number_from<std::size_t>(head);
   account.what = text.substr(0, what_bytes);

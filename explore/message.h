@@ -50,6 +50,7 @@ struct Account {
   std::uint64_t mixed_words = 0;
   std::uint32_t notes = 0;  ///< SearchOptions::notes
   FailureKind kind = FailureKind::failed;
+  std::optional<ring::DefectKind> defect = {};
   std::string what = {};
   std::string schedule = {};
   std::vector<Task> tasks = {};

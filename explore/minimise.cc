@@ -169,11 +169,11 @@ Candidate candidate_of(const Graph& graph, std::size_t number) {
           .number = number};
 }
 
-/// The candidate done once more, if that fails as it should.
+/// The candidate done once more, if that fails as `found` did.
 std::optional<Failure> replayed(const Program& program, const SearchOptions& options, const Candidate& candidate,
-                                FailureKind kind) {
+                                const Failure& found) {
   SearchResult result = replay(program, candidate.schedule, options);
-  if (!result.failure || result.failure->kind != kind) return std::nullopt;
+  if (!result.failure || !same_kind(*result.failure, found)) return std::nullopt;
   // In another order the failure may have come before the end of the schedule.
   Failure failure = std::move(*result.failure);
   failure.schedule = to_text(schedule_of(failure.graph));
@@ -198,7 +198,7 @@ Minimum minimise(const Program& program, const Failure& failure, const SearchOpt
   wider.most_executions = std::min(options.most_executions, most_executions);
   wider.anew = [&] { candidates = {found}; };
   wider.another = [&](const Failure& other) {
-    if (other.kind == failure.kind) candidates.push_back(candidate_of(other.graph, candidates.size()));
+    if (same_kind(other, failure)) candidates.push_back(candidate_of(other.graph, candidates.size()));
     return candidates.size() <= most;
   };
   const SearchResult rest = search(program, wider);
@@ -209,7 +209,7 @@ Minimum minimise(const Program& program, const Failure& failure, const SearchOpt
   constexpr std::size_t most_replays = 16;
   candidates.resize(std::min(candidates.size(), most_replays));
   for (const Candidate& candidate : candidates) {
-    auto simplest = replayed(program, wider, candidate, failure.kind);
+    auto simplest = replayed(program, wider, candidate, failure);
     if (simplest) {
       return {.failure = std::move(*simplest), .cost = candidate.cost, .compared = compared, .all = all};
     }

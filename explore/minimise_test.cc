@@ -56,6 +56,23 @@ TEST(Minimise, WhatItFoundFailsWhenItIsReplayed) {
   EXPECT_EQ(again.failure->steps.size(), minimum.failure.steps.size());
 }
 
+TEST(Minimise, AFailureIsComparedWithThoseOfItsDefectAlone) {
+  // Without a stale load the second thread fails, too, but otherwise.
+  Program two = passing();
+  two.threads[1] = [] {
+    const bool second = b.load(Order::relaxed) == 1;
+    const bool first = a.load(Order::relaxed) == 1;
+    if (second && first) fail(DefectKind::lost, "both");
+    if (second && !first) fail(DefectKind::reordered, "b before a");
+  };
+  const SearchResult any =
+      search(two, {.another = [](const Failure& failure) { return failure.defect != DefectKind::reordered; }});
+  ASSERT_TRUE(any.failure);
+  const Minimum minimum = minimise(two, *any.failure, {});
+  EXPECT_EQ(minimum.failure.defect, DefectKind::reordered);
+  EXPECT_EQ(minimum.cost.stale, 1u);
+}
+
 /// Two threads hand a token to and fro `rounds` times; the last value is the defect.
 Program ping_pong(int rounds) {
   return {.begin = begin,

@@ -151,7 +151,8 @@ class Team {
     hand.granted -= std::min(hand.granted, executions);
     if (options_.notes) options_.notes(account.notes);
     if (message.kind == Message::Kind::failed) {
-      result_.failure = Failure{.kind = account.kind, .what = std::move(account.what), .graph = {}};
+      result_.failure =
+          Failure{.kind = account.kind, .what = std::move(account.what), .graph = {}, .defect = account.defect};
       result_.failure->schedule = std::move(account.schedule);
       return;
     }
@@ -199,7 +200,7 @@ void tell_again(const Program& program, SearchOptions options, SearchResult& res
   if (!result.failure || result.failure->schedule.empty()) return;
   options.observe = {};
   SearchResult again = replay(program, result.failure->schedule, options);
-  const bool same = again.failure && again.failure->kind == result.failure->kind;
+  const bool same = again.failure && same_kind(*again.failure, *result.failure);
   if (same) result.failure = std::move(again.failure);
 }
 

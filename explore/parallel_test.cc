@@ -124,6 +124,16 @@ TEST(Processes, WhereOneCannotBeHadNoneIsLeft) {
   EXPECT_EQ(again, next);
 }
 
+TEST(Processes, TheDefectThatOneFindsKeepsItsName) {
+  Program program = busy();
+  program.end = [] { fail(DefectKind::duplicate, "twice"); };
+  const SearchResult result = search_in_processes(program, {}, 1);
+  ASSERT_TRUE(result.failure);
+  EXPECT_EQ(result.failure->kind, FailureKind::found);
+  EXPECT_EQ(result.failure->defect, DefectKind::duplicate);
+  EXPECT_EQ(result.failure->what, "twice");
+}
+
 TEST(Processes, OneThatDiesIsAFailure) {
   Program program = busy();
   program.end = [] { std::_Exit(3); };

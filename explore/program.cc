@@ -133,6 +133,10 @@ void plain_write(void* address, std::size_t size) {
   here(__builtin_return_address(0)).plain(number(address), size, true);
 }
 
+void fail(DefectKind defect, std::string_view what) {
+  Engine::current->fail(FailureKind::found, std::string(what), defect);
+}
+
 void fail(std::string_view what) { Engine::current->fail(FailureKind::failed, std::string(what)); }
 
 }  // namespace ringside::explore

@@ -12,8 +12,11 @@
 
 #include "explore/event.h"
 #include "explore/value_test.h"
+#include "ring/defect.h"
 
 namespace ringside::explore {
+
+using ring::DefectKind;
 
 /// The same memory at a second address, as the data of a ring that is mapped twice in a row.
 struct Alias {
@@ -121,7 +124,9 @@ void join(std::size_t thread);
 /// Plain accesses: a race if another thread accesses the same bytes, one of the two writes, and nothing orders them.
 void plain_read(const void* address, std::size_t size);
 void plain_write(void* address, std::size_t size);
-/// Ends the exploration with this defect.
+/// Ends the exploration: what the program tries has this defect.
+[[noreturn]] void fail(DefectKind defect, std::string_view what);
+/// The same for what has no name among the defects: a fault of the program itself.
 [[noreturn]] void fail(std::string_view what);
 
 /// A variable of at most 8 bytes. Its accesses stand, for reports, where they are called.

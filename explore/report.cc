@@ -307,13 +307,18 @@ std::vector<std::size_t> called_steps(const ReportedFailure& failure) {
   return steps;
 }
 
+bool of_ring_bytes(const ReportedFailure& failure) {
+  return failure.span && (failure.defect == explore::name_of(FailureKind::use_after_release) ||
+                          failure.defect == explore::name_of(FailureKind::uninitialised_read));
+}
+
 std::string_view part_in(const ReportedFailure& failure, std::size_t index) {
   const bool last = index + 1 == failure.steps.size();
   const bool rival = failure.rival == index;
-  if (failure.defect == explore::name_of(FailureKind::use_after_release) && (last || rival)) {
-    return last == (failure.span && failure.span->under_way) ? "hands back" : "handed back";
+  if (of_ring_bytes(failure) && failure.defect == explore::name_of(FailureKind::use_after_release) && (last || rival)) {
+    return last == failure.span->under_way ? "hands back" : "handed back";
   }
-  if (failure.defect == explore::name_of(FailureKind::uninitialised_read) && (last || rival)) {
+  if (of_ring_bytes(failure) && (last || rival)) {
     return last ? "not written" : "claims";
   }
   return failure.rival && (last || rival) ? "races" : "";
@@ -352,7 +357,7 @@ ProgramReport report_of(const Explored& explored, const std::optional<Minimum>& 
   report.threads = thread_names(explored.program, failure.steps);
   Memory memory(explored.program, places);
   Steps steps(failure, memory, places);
-  ReportedFailure told{.defect = std::string{name_of(failure.kind)},
+  ReportedFailure told{.defect = std::string{name_of(failure)},
                        .what = with_names(failure.what, report.threads),
                        .rival = steps.rival()};
   told.steps = std::move(steps).steps();

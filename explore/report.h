@@ -52,7 +52,7 @@ struct ReportedStep {
 };
 
 struct ReportedFailure {
-  std::string defect = {};  ///< as name_of(FailureKind) says
+  std::string defect = {};  ///< as name_of(Failure) says
   std::string what = {};
   std::vector<ReportedStep> steps = {};
   std::optional<std::size_t> rival = {};  ///< as Failure has it: the index of that step
@@ -110,6 +110,8 @@ std::string to_text(const ReportedStep& step);
 std::size_t own_steps(const ReportedFailure& failure, std::size_t index);
 /// Decimal below ten, else hexadecimal.
 std::string number_text(std::uint64_t value);
+/// Whether it is of bytes of a ring that were read too late or too early, with their span.
+bool of_ring_bytes(const ReportedFailure& failure);
 /// What a step has to do with the defect, in a word or two; empty: nothing.
 std::string_view part_in(const ReportedFailure& failure, std::size_t index);
 /// The steps that make the failure, by their index, in order: those whose callers are known, and both of a race.

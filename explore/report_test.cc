@@ -253,6 +253,19 @@ TEST(Report, MarksTheStepsOfEachDefect) {
   EXPECT_NE(text_of(reported(on_a_ring(false, Order::release)), {}).find("  HANDED BACK\n"), std::string::npos);
 }
 
+TEST(Report, WhatTheProgramItselfFindsHasNoBytesToTellOf) {
+  Program program = on_a_ring(true, Order::release);
+  program.end = [] { fail(DefectKind::use_after_release, "a view has changed"); };
+  const ProgramReport report = reported(program);
+  ASSERT_TRUE(report.failure);
+  EXPECT_EQ(report.failure->defect, "use_after_release");
+  EXPECT_FALSE(of_ring_bytes(*report.failure));
+  for (std::size_t index = 0; index < report.failure->steps.size(); ++index) {
+    EXPECT_EQ(part_in(*report.failure, index), "") << index;
+  }
+  EXPECT_NE(story(report).find("use_after_release: a view has changed."), std::string::npos) << story(report);
+}
+
 TEST(Report, ARaceIsToldWithBothLines) {
   const ProgramReport report = reported(racy(Order::relaxed, Order::acquire));
   ASSERT_TRUE(report.failure);

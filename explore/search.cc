@@ -277,6 +277,8 @@ std::string_view name_of(FailureKind kind) {
   switch (kind) {
     case FailureKind::failed:
       return "failed";
+    case FailureKind::found:
+      return "found";
     case FailureKind::data_race:
       return "data_race";
     case FailureKind::mixed_sizes:
@@ -311,6 +313,14 @@ std::string_view name_of(FailureKind kind) {
       return "not_instrumented";
   }
   return "?";
+}
+
+std::string_view name_of(const Failure& failure) {
+  return failure.defect ? ring::name_of(*failure.defect) : name_of(failure.kind);
+}
+
+bool same_kind(const Failure& one, const Failure& other) {
+  return one.kind == other.kind && one.defect == other.defect;
 }
 
 SearchResult search(const Program& program, const SearchOptions& options) { return Engine(program, options).run(); }

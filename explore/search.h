@@ -22,6 +22,7 @@
 #include "explore/step.h"
 #include "explore/task.h"
 #include "explore/walks.h"
+#include "ring/defect.h"
 
 namespace ringside::explore {
 
@@ -68,7 +69,8 @@ struct SearchOptions {
 };
 
 enum class FailureKind : std::uint8_t {
-  failed,              ///< the program said so
+  failed,              ///< the program said so: a fault of its own, or one that it gave no name
+  found,               ///< the program found a defect of what it tries: Failure::defect
   data_race,           ///< two accesses of the same bytes, one a write and one plain, that nothing orders
   mixed_sizes,         ///< a part of a word of several atomic widths is written plainly while others are accessed
   use_after_release,   ///< bytes of a ring were read after, or not surely before, their space was handed back
@@ -92,7 +94,8 @@ std::string_view name_of(FailureKind kind);
 struct Failure {
   FailureKind kind = FailureKind::failed;
   std::string what;
-  Graph graph;  ///< the execution, up to there
+  Graph graph;                                  ///< the execution, up to there
+  std::optional<ring::DefectKind> defect = {};  ///< of the kind `found`
   /// Of the same execution, done once more to be told: whatever it did, in order. The last one failed, unless threads
   /// wait for ever or the end of the program did. Empty if the program did something else the second time.
   std::vector<Step> steps = {};
@@ -102,6 +105,11 @@ struct Failure {
   std::string schedule = {};  ///< repeats it: replay()
   std::optional<RingSpan> span = {};
 };
+
+/// The defect, where the program found one; else the name of the kind.
+std::string_view name_of(const Failure& failure);
+/// Whether the two go by the same name for the same reason.
+bool same_kind(const Failure& one, const Failure& other);
 
 struct SearchResult {
   std::uint64_t complete = 0;  ///< executions in which every thread ended

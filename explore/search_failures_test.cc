@@ -49,6 +49,28 @@ TEST(SearchFailures, DataBehindAFlagIsARaceUnlessReleasedAndAcquired) {
   }
 }
 
+TEST(SearchFailures, ADefectThatTheProgramFindsHasItsName) {
+  const SearchResult named = explore({[] { fail(DefectKind::torn, "half a record"); }});
+  ASSERT_TRUE(named.failure);
+  EXPECT_EQ(named.failure->kind, FailureKind::found);
+  EXPECT_EQ(named.failure->defect, DefectKind::torn);
+  EXPECT_EQ(name_of(*named.failure), "torn");
+  EXPECT_EQ(named.failure->what, "half a record");
+  const SearchResult nameless = explore({[] { fail("no such program"); }});
+  ASSERT_TRUE(nameless.failure);
+  EXPECT_EQ(nameless.failure->kind, FailureKind::failed);
+  EXPECT_EQ(nameless.failure->defect, std::nullopt);
+  EXPECT_EQ(name_of(*nameless.failure), "failed");
+}
+
+TEST(SearchFailures, TwoAreOfOneKindIfTheyGoByOneName) {
+  const auto found = [](DefectKind defect) { return *explore({[defect] { fail(defect, "a record"); }}).failure; };
+  EXPECT_TRUE(same_kind(found(DefectKind::torn), found(DefectKind::torn)));
+  EXPECT_FALSE(same_kind(found(DefectKind::torn), found(DefectKind::lost)));
+  // The program's word for it is not the search's own finding.
+  EXPECT_FALSE(same_kind(found(DefectKind::data_race), *pass_data(Order::relaxed, Order::acquire).failure));
+}
+
 TEST(SearchFailures, AnAccessThatRunsIntoASecondMappingRacesForTheBytesThere) {
   // A ring of 16 bytes, mapped twice in a row: what runs over its end goes on at its beginning.
   alignas(16) static std::byte ring[32];

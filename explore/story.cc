@@ -39,8 +39,7 @@ class Story {
   std::vector<std::string> tell() {
     std::vector<std::string> story{beginning()};
     if (steps_.empty()) return story;
-    const bool of_bytes = failure_.defect == explore::name_of(FailureKind::use_after_release) ||
-                          failure_.defect == explore::name_of(FailureKind::uninitialised_read);
+    const bool of_bytes = of_ring_bytes(failure_);
     if (failure_.rival && !of_bytes) {
       add_race(story);
       return story;
@@ -48,7 +47,7 @@ class Story {
     const bool needs_no_more = of_bytes || failure_.defect == explore::name_of(FailureKind::busy_spin);
     const std::string told = needs_no_more && failure_.stale == 0 ? "" : what_happened();
     if (!told.empty()) story.push_back(told);
-    if (of_bytes && failure_.span) {
+    if (of_bytes) {
       add_bytes(*failure_.span, story);
       return story;
     }

@@ -193,7 +193,7 @@ void Engine::tell() {
   SearchResult told = run(schedule);
   telling_ = false;
   // Whoever did nothing but plain accesses has no turn in a schedule: of two that meet, the other may come first now.
-  if (told.failure && told.failure->kind == failure.kind) failure = std::move(*told.failure);
+  if (told.failure && same_kind(*told.failure, failure)) failure = std::move(*told.failure);
   result_ = std::move(found);
   result_.failure = std::move(failure);
 }

@@ -44,6 +44,7 @@ class Labour {
       Account account{.seen = since_told(open_.so_far), .mixed_words = result.mixed_words};
       if (result.failure) {
         account.kind = result.failure->kind;
+        account.defect = result.failure->defect;
         account.what = result.failure->what;
         account.schedule = result.failure->schedule;
         tell(Message::Kind::failed, std::move(account));

@@ -57,8 +57,8 @@ PROGRAMS = {
         "consume_full": 3,
         "consume_wrap": 5,
         "kept_1x2": "use_after_release",
-        # What was written anew is read, and known to be.
-        "kept_full": "failed",
+        # What was written anew is read, and known to be: the record behind the one that is due.
+        "kept_full": "lost",
         "poll_1x1": 1,
         "poll_1x2": 41,
         "poll_unwoken": "missed_wakeup",

@@ -22,7 +22,7 @@ bpf_perf_event_ret deliver_event(void*, int, perf_event_header* event) {
   constexpr std::size_t raw_offset = sizeof(perf_event_header) + sizeof(std::uint32_t);
   std::uint32_t word = 0;
   std::memcpy(&word, reinterpret_cast<const char*>(event) + raw_offset, sizeof word);
-  if (event->type != PERF_RECORD_SAMPLE) fail("a record that nobody wrote is delivered");
+  if (event->type != PERF_RECORD_SAMPLE) fail(DefectKind::phantom, "a record that nobody wrote is delivered");
   deliver_sample(word);
   return LIBBPF_PERF_EVENT_CONT;
 }

@@ -197,8 +197,14 @@ std::uint32_t record_size() { return stage().plan.size; }
 void deliver(std::uint64_t payload) {
   Stage& here = stage();
   const std::uint64_t producer = payload / 1000 - 1;
-  if (producer >= here.next.size()) fail("a record that nobody committed is delivered");
-  if (payload % 1000 != here.next[producer]) fail("a record is delivered that is not its producer's next one");
+  const std::uint64_t record = payload % 1000;
+  if (producer >= here.next.size() || record >= here.plan.records) {
+    fail(DefectKind::phantom, "a record that nobody wrote is delivered");
+  }
+  const std::uint64_t next = here.next[producer];
+  if (is_discarded(here.plan, record)) fail(DefectKind::phantom, "a record is delivered that its producer discarded");
+  if (record < next) fail(DefectKind::duplicate, "a record is delivered twice");
+  if (record > next) fail(DefectKind::lost, "a record is delivered before its producer's next one");
   here.next[producer] = submitted_from(here.plan, here.next[producer] + 1);
 }
 
@@ -244,7 +250,7 @@ Program bpf_program(const RingPlan& plan, std::function<void()> consumer) {
   program.thread_names.emplace_back("consumer");
   program.end = [plan] {
     for (const std::uint64_t next : stage().next) {
-      if (next != plan.records) fail("a record is lost");
+      if (next != plan.records) fail(DefectKind::lost, "a record is delivered by nobody");
     }
   };
   program.unread = lies_unread;

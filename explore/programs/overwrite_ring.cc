@@ -31,7 +31,8 @@ struct SharedData : ExploredMemory {
 struct Stage {
   sim::RingbufMemory memory = sim::RingbufMemory::create(sim::page_size_bytes(), sim::UserMapping::kernels).value();
   sim::RingbufState state;
-  std::uint64_t last = 0;  ///< delivered
+  std::uint64_t last = 0;       ///< delivered
+  std::uint64_t delivered = 0;  ///< a bit each
 };
 
 /// The one ring of the process; programs follow one another.
@@ -55,7 +56,7 @@ void begin() {
   *here.state.consumer_pos = 0;
   std::memset(producer_page, 0, 3 * sizeof *producer_page);
   std::memset(here.state.data, 0, data_bytes);
-  here.last = 0;
+  here.last = here.delivered = 0;
 }
 
 void output(std::uint64_t number) {
@@ -78,7 +79,10 @@ RingView overwrite_ring() {
 
 void deliver_overwrite(std::uint64_t number) {
   Stage& here = stage();
-  if (number <= here.last) fail("a record is delivered that is no later one than the last");
+  if (number == 0 || number > 63) fail(DefectKind::phantom, "a record is delivered that nobody wrote");
+  if ((here.delivered >> number & 1) != 0) fail(DefectKind::duplicate, "a record is delivered twice");
+  if (number < here.last) fail(DefectKind::reordered, "a record is delivered after a later one");
+  here.delivered |= std::uint64_t{1} << number;
   here.last = number;
 }
 

@@ -50,7 +50,8 @@ struct Stage {
   bool interrupted = false;
   std::uint32_t delivered = 0;  ///< a bit each
   std::uint64_t told_lost = 0;
-  std::uint64_t batch = 0;  ///< data_head when the batch began
+  std::uint64_t batch = 0;    ///< data_head when the batch began
+  std::uint64_t dropped = 0;  ///< for want of room
 };
 
 /// The one ring of the process; programs follow one another.
@@ -75,7 +76,7 @@ void begin(const PerfEventPlan& plan) {
   here.source.reset();
   here.interrupted = false;
   here.delivered = 0;
-  here.told_lost = 0;
+  here.told_lost = here.dropped = 0;
   here.event = {.attr = {.wakeup_events = plan.wakes ? 1u : 0u}, .id = 1};
   here.state = sim::start_perf_ring(here.memory.kernel_control_page(), here.memory.kernel_data(),
                                     here.memory.data_size(), here.event.attr, here.event.id, true);
@@ -101,6 +102,7 @@ void write(const sim::PerfRecord& record) {
     if (output.point() != sim::PerfPoint::none) interruptible();
   }
   if (output.result() != 0 && !here.plan.loses) fail("the ring is too small for this program");
+  here.dropped += output.result() != 0 ? 1u : 0u;
   if (output.wants_wakeup() && here.source) wake_source(*here.source);
 }
 
@@ -127,27 +129,39 @@ void produce() {
   output(plan.records - 1);
 }
 
-/// How many records the ring tells of between tail and head.
-std::uint64_t left_in_ring(const sim::PerfRingState& ring) {
-  std::uint64_t count = 0;
+/// What the ring holds between tail and head.
+struct Left {
+  std::uint64_t samples = 0;
+  std::uint64_t lost = 0;  ///< as LOST records tell
+};
+
+Left left_in_ring(const sim::PerfRingState& ring) {
+  Left left;
   ring::perf::RecordHeader header;
   for (std::uint64_t at = *ring.data_tail; at != *ring.data_head; at += header.size) {
     std::memcpy(&header, ring.data + (at & ring.mask()), sizeof header);
-    std::uint64_t told = 1;
-    if (header.type == ring::perf::type_lost) std::memcpy(&told, ring.data + ((at + 16) & ring.mask()), sizeof told);
-    count += told;
+    if (header.type != ring::perf::type_lost) {
+      ++left.samples;
+      continue;
+    }
+    std::uint64_t told = 0;
+    std::memcpy(&told, ring.data + ((at + 16) & ring.mask()), sizeof told);
+    left.lost += told;
   }
-  return count;
+  return left;
 }
 
 void account() {
   const Stage& here = stage();
-  const std::uint64_t all = here.plan.records;
   const std::uint64_t delivered = samples_delivered();
-  if (!here.plan.loses && delivered != all) fail("a sample is lost");
-  const std::uint64_t known = delivered + here.told_lost + here.state.lost + left_in_ring(here.state);
-  if (known < all) fail("a sample is neither delivered nor told as lost");
-  if (known > all) fail("more samples are told as lost than were");
+  if (!here.plan.loses && delivered != here.plan.records) fail(DefectKind::lost, "a sample is delivered by nobody");
+  const Left left = left_in_ring(here.state);
+  if (delivered + left.samples + here.dropped != here.plan.records) {
+    fail(DefectKind::lost, "a sample that the ring had room for is neither delivered nor left there");
+  }
+  const std::uint64_t told = here.told_lost + here.state.lost + left.lost;
+  if (told < here.dropped) fail(DefectKind::loss_miscounted, "fewer samples are told as lost than were");
+  if (told > here.dropped) fail(DefectKind::loss_miscounted, "more samples are told as lost than were");
 }
 
 /// Takes the flag: two polls in a row are told once [4.1].
@@ -222,9 +236,11 @@ int open_perf_event() {
 
 void deliver_sample(std::uint32_t word) {
   Stage& here = stage();
-  if (word >= here.plan.records) fail("a sample is delivered that nobody wrote");
-  const bool late = !here.plan.interrupt && here.delivered >> word > 1;
-  if ((here.delivered >> word & 1) != 0 || late) fail("a sample is delivered that is not the next one");
+  if (word >= here.plan.records) fail(DefectKind::phantom, "a sample is delivered that nobody wrote");
+  if ((here.delivered >> word & 1) != 0) fail(DefectKind::duplicate, "a sample is delivered twice");
+  // One of an interrupt may lie anywhere.
+  const bool late = !here.plan.interrupt && here.delivered >> word != 0;
+  if (late) fail(DefectKind::reordered, "a sample is delivered after a later one");
   here.delivered |= 1u << word;
 }
 
@@ -234,12 +250,14 @@ void begin_batch() { stage().batch = ExploredMemory::load_relaxed(stage().state.
 
 void end_batch_of_before() {
   // The reader's own position, which nobody else stores.
-  if (*stage().state.data_tail < stage().batch) fail("a batch ends without a sample from before it");
+  if (*stage().state.data_tail < stage().batch)
+    fail(DefectKind::batch_incomplete, "a batch ends without a sample from before it");
 }
 
 void end_batch_of_all() {
   const std::uint64_t head = ExploredMemory::load_relaxed(stage().state.data_head);
-  if (head != *stage().state.data_tail) fail("a batch ends beside a sample though it is to leave none");
+  if (head != *stage().state.data_tail)
+    fail(DefectKind::batch_incomplete, "a batch ends beside a sample though it is to leave none");
 }
 
 std::uint32_t samples_delivered() { return static_cast<std::uint32_t>(std::popcount(stage().delivered)); }

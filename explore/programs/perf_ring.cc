@@ -94,8 +94,8 @@ void produce() {
 PerfView perf_ring() { return {&stage.data_head, &stage.data_tail, stage.data.data(), data_bytes - 1}; }
 
 void deliver_perf(std::uint64_t payload) {
-  if (payload >= perf_records) fail("a record that nobody wrote is delivered");
-  if ((stage.delivered & std::uint64_t{1} << payload) != 0) fail("a record is delivered twice");
+  if (payload >= perf_records) fail(DefectKind::phantom, "a record that nobody wrote is delivered");
+  if ((stage.delivered >> payload & 1) != 0) fail(DefectKind::duplicate, "a record is delivered twice");
   stage.delivered |= std::uint64_t{1} << payload;
 }
 

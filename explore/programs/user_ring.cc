@@ -66,14 +66,16 @@ void begin(const UserPlan& plan) {
 /// The program's callback of the drain.
 int take(std::span<const std::byte> sample) {
   Stage& here = stage();
-  if (sample.size() != here.plan.size) fail("a sample is drained with a size that it does not have");
+  if (sample.size() != here.plan.size) fail(DefectKind::torn, "a sample is drained with a size that it does not have");
   plain_read(sample.data(), sample.size());
   std::uint64_t first = 0;
   std::uint64_t last = 0;
   std::memcpy(&first, sample.data(), sizeof first);
   std::memcpy(&last, sample.data() + sample.size() - sizeof last, sizeof last);
-  if (first != last) fail("a sample is drained whose end is not its own");
-  if (first != here.drained || here.drained >= here.plan.samples) fail("a sample is drained that is not the next one");
+  if (first != last) fail(DefectKind::torn, "a sample is drained whose end is not its own");
+  if (first >= here.plan.samples) fail(DefectKind::phantom, "a sample is drained that nobody wrote");
+  if (first < here.drained) fail(DefectKind::duplicate, "a sample is drained twice");
+  if (first > here.drained) fail(DefectKind::lost, "a sample is drained before the next one");
   ++here.drained;
   pass_discarded(here);
   return 0;
@@ -91,7 +93,7 @@ void drain_all() {
           [](std::uint64_t header) { return !rb::is_busy(static_cast<std::uint32_t>(header)); });
     sim::UserRingbufDrain<ExploredMemory> drain(here.state, 0);
     drain.run(take);
-    if (drain.result() < 0) fail("the drain refuses what the producer wrote");
+    if (drain.result() < 0) fail(DefectKind::protocol, "the drain refuses what the producer wrote");
     if (drain.wants_wakeup()) wake_source(here.descriptor);
   }
 }
@@ -114,7 +116,7 @@ Program user_program(const UserPlan& plan, std::function<void()> producer) {
           .threads = {std::move(producer), drain_all},
           .end =
               [] {
-                if (stage().drained != stage().plan.samples) fail("a sample is lost");
+                if (stage().drained != stage().plan.samples) fail(DefectKind::lost, "a sample is never drained");
               },
           .aliases = {{.begin = data + memory.data_size(), .size_bytes = memory.data_size(), .same_as = data}},
           .names = {{memory.kernel_consumer_page(), 8, "consumer_pos"},

@@ -19,13 +19,15 @@ using explore::programs::RingPlan;
 namespace programs = explore::programs;
 
 std::uint64_t read(const void* bytes, std::uint64_t size) {
-  if (size != programs::record_size()) explore::fail("a record is delivered with a size that it does not have");
+  if (size < programs::record_size()) explore::fail(DefectKind::torn, "a record is delivered in part");
+  if (size > programs::record_size())
+    explore::fail(DefectKind::phantom, "a record of a size that none has is delivered");
   std::uint64_t first = 0;
   const std::uint64_t length = size < sizeof first ? size : sizeof first;
   std::memcpy(&first, bytes, length);
   std::uint64_t last = 0;
   std::memcpy(&last, static_cast<const std::byte*>(bytes) + size - length, length);
-  if (first != last) explore::fail("a record is delivered whose end is not its own");
+  if (first != last) explore::fail(DefectKind::torn, "a record is delivered whose end is not its own");
   return first;
 }
 
@@ -38,7 +40,7 @@ bool readable() {
 }
 
 constexpr Judge judge{.read = read, .delivered = programs::deliver, .lost = [](std::uint64_t) {
-                        explore::fail("a BPF ring loses nothing that was reserved");
+                        explore::fail(DefectKind::loss_miscounted, "a BPF ring loses nothing that was reserved");
                       }};
 constexpr Judge judge_of_timeouts{
     .read = judge.read, .delivered = judge.delivered, .lost = judge.lost, .readable = readable};
@@ -49,7 +51,7 @@ void consume_all(ConsumerTable table, std::int64_t timeout_ns) {
   while (true) {
     host.drain();
     if (host.delivered() == programs::records_in_all()) return;
-    if (host.wait(timeout_ns) < 0) explore::fail("wait tells an error");
+    if (host.wait(timeout_ns) < 0) explore::fail(DefectKind::protocol, "wait tells an error");
   }
 }
 

@@ -16,6 +16,8 @@
 
 namespace ringside::harness::explored {
 
+using ring::DefectKind;
+
 /// What a program asks of what is delivered; fails where it is wrong.
 struct Judge {
   std::uint64_t (*read)(const void* bytes, std::uint64_t size);  ///< what the bytes say
@@ -109,7 +111,9 @@ class Host {
              .adopt = nullptr,
              .batch_begin = batch_begin,
              .batch_end = batch_end};
-    if (consumer_.open(&set_, &host_, &state_) != 0) explore::fail("the consumer does not open the ring");
+    if (consumer_.open(&set_, &host_, &state_) != 0) {
+      explore::fail(DefectKind::protocol, "the consumer does not open the ring");
+    }
   }
   ~Host() {
     release();
@@ -122,13 +126,15 @@ class Host {
   std::uint64_t lost() const { return lost_; }
 
   void drain() {
-    if (consumer_.drain(state_, UINT64_MAX) < 0) explore::fail("drain tells an error");
+    if (consumer_.drain(state_, UINT64_MAX) < 0) explore::fail(DefectKind::protocol, "drain tells an error");
     release();
   }
   int wait(std::int64_t timeout_ns) {
     left_unread_ = false;
     const int woken = consumer_.wait(state_, timeout_ns);
-    if (woken == RINGSIDE_WAIT_TIMEOUT && left_unread_) explore::fail("a timeout is told beside a committed record");
+    if (woken == RINGSIDE_WAIT_TIMEOUT && left_unread_) {
+      explore::fail(DefectKind::early_timeout, "a timeout is told beside a committed record");
+    }
     return woken;
   }
 
@@ -137,8 +143,10 @@ class Host {
 
   void release() {
     if (view_.token == 0) return;
-    if (judge_.read(view_.data, view_.size) != said_) explore::fail("a view's bytes have changed");
-    if (consumer_.release(state_, view_.token) != 0) explore::fail("a view cannot be released");
+    if (judge_.read(view_.data, view_.size) != said_) {
+      explore::fail(DefectKind::use_after_release, "a view's bytes have changed");
+    }
+    if (consumer_.release(state_, view_.token) != 0) explore::fail(DefectKind::protocol, "a view cannot be released");
     view_.token = 0;
   }
 

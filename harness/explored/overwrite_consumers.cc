@@ -16,9 +16,10 @@ namespace programs = explore::programs;
 
 std::uint64_t read(const void* bytes, std::uint64_t size) {
   std::uint64_t words[3] = {};
-  if (size != sizeof words) explore::fail("a record is delivered with a size that it does not have");
+  if (size != sizeof words) explore::fail(DefectKind::torn, "a record is delivered with a size that it does not have");
   std::memcpy(words, bytes, sizeof words);
-  if (words[0] != words[1] || words[0] != words[2]) explore::fail("a record is delivered in part overwritten");
+  if (words[0] != words[1] || words[0] != words[2])
+    explore::fail(DefectKind::torn, "a record is delivered in part overwritten");
   return words[0];
 }
 

@@ -21,10 +21,11 @@ std::uint64_t read(const void* bytes, std::uint64_t size) {
   std::uint32_t first = 0;
   std::uint32_t last = 0;
   const std::uint32_t written = programs::perf_event_plan().size;
-  if (size < written || size >= written + 8) explore::fail("a record is delivered with a size that it does not have");
+  if (size < written) explore::fail(DefectKind::torn, "a record is delivered in part");
+  if (size >= written + 8) explore::fail(DefectKind::out_of_bounds, "a record is delivered with bytes behind its end");
   std::memcpy(&first, bytes, sizeof first);
   std::memcpy(&last, static_cast<const std::byte*>(bytes) + written - sizeof last, sizeof last);
-  if (first != last) explore::fail("a record is delivered whose end is not its own");
+  if (first != last) explore::fail(DefectKind::torn, "a record is delivered whose end is not its own");
   return first;
 }
 
@@ -56,7 +57,7 @@ void consume_all(ConsumerTable table) {
   while (true) {
     host.drain();
     if (host.delivered() + host.lost() >= programs::perf_event_plan().records) return;
-    if (host.wait(-1) < 0) explore::fail("wait tells an error");
+    if (host.wait(-1) < 0) explore::fail(DefectKind::protocol, "wait tells an error");
   }
 }
 

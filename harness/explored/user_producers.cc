@@ -53,14 +53,15 @@ void produce_all(Table table) {
   const ringside_producer_host the_host = host();
   const ringside_producer& producer = table();
   void* state = nullptr;
-  if (producer.open(&ring, &the_host, &state) != 0) explore::fail("the producer does not open the ring");
+  if (producer.open(&ring, &the_host, &state) != 0)
+    explore::fail(DefectKind::protocol, "the producer does not open the ring");
   for (std::uint32_t sample = 0; sample < plan.samples; ++sample) {
     void* payload = nullptr;
     int error = 0;
     while ((error = producer.reserve(state, plan.size, &payload)) == -ENOSPC) {
-      if (producer.wait(state, plan.size, -1) < 0) explore::fail("wait tells an error");
+      if (producer.wait(state, plan.size, -1) < 0) explore::fail(DefectKind::protocol, "wait tells an error");
     }
-    if (error != 0) explore::fail("reserve tells an error");
+    if (error != 0) explore::fail(DefectKind::protocol, "reserve tells an error");
     write(payload, sample, plan.size);
     const bool discarded = (plan.discards >> sample & 1) != 0;
     producer.commit(state, payload, discarded ? RINGSIDE_DISCARD_SAMPLE : RINGSIDE_SUBMIT_SAMPLE);
