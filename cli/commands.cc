@@ -10,7 +10,6 @@
 #include "cli/reporting.h"
 #include "harness/doctor.h"
 #include "harness/list.h"
-#include "harness/nearest.h"
 #include "harness/text_layout.h"
 #include "ring/signals.h"
 
@@ -67,19 +66,8 @@ int check(const Invocation& invocation) {
       });
 }
 
-/// A name is looked up before anything runs: a mistyped one is wrong usage, not a fault.
-ring::Result<std::size_t> plan_mutants(const harness::CheckOptions& options) {
-  const std::vector<std::string> known = harness::mutant_names();
-  for (const std::string& name : options.consumers) {
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-      return ring::error(fmt::format("find mutant \"{}\"", harness::one_line(name)), "no mutant has that name",
-                         harness::suggestion(name, known));
-    }
-  }
-  return (options.consumers.empty() ? known.size() : options.consumers.size()) * options.worlds.size();
-}
-
 int mutants(const Invocation& invocation) {
+  // A mistyped name is wrong usage, not a fault: it is looked up before anything runs.
   const ring::Result<std::size_t> planned = plan_mutants(invocation.options);
   if (!planned) return fail(planned.error(), exit_usage);
   return run_and_report<harness::MutantReport>(

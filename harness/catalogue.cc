@@ -21,10 +21,12 @@ bool Judged::reads_overwrite_rings() const {
   return consumer != nullptr && (consumer->claims & RINGSIDE_CLAIM_READS_OVERWRITE) != 0;
 }
 
+bool JudgedMutant::tried_in(WorldKind world) const { return world == WorldKind::model ? trial.model : trial.kernel; }
+
 std::vector<JudgedMutant> all_mutants() {
   std::vector<JudgedMutant> all;
   const auto add = [&all](const Judged& judged, const auto& mutant) {
-    all.push_back({judged, mutant.expected, mutant.what, mutant.case_number, mutant.scenario});
+    all.push_back({judged, mutant.expected, mutant.what, mutant.case_number, mutant.trial});
   };
   for (const consumers::Mutant& mutant : consumers::mutants()) add({.consumer = mutant.consumer}, mutant);
   for (const auto& mutant : consumers::producer_mutants()) add({.producer = mutant.producer}, mutant);

@@ -37,7 +37,10 @@ struct JudgedMutant {
   ring::DefectKind expected{};
   std::string_view what;
   std::string_view case_number;
-  std::string_view scenario;
+  consumers::Trial trial;
+
+  /// Whether it must be convicted there.
+  bool tried_in(WorldKind world) const;
 };
 /// All of them: those of consumers first.
 std::vector<JudgedMutant> all_mutants();

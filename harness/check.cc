@@ -11,7 +11,9 @@
 
 #include "harness/catalogue.h"
 #include "harness/child.h"
+#include "harness/nearest.h"
 #include "harness/shell.h"
+#include "harness/text_layout.h"
 #include "harness/user_session.h"
 #include "harness/user_world.h"
 #include "harness/world.h"
@@ -179,6 +181,33 @@ RunResult judge_consumer(const Cell& cell, ChildScope& scope) {
   return judged_as(cell.spec, *verdict);
 }
 
+/// All mutants where none is named.
+ring::Result<std::vector<JudgedMutant>> named_mutants(const std::vector<std::string>& names) {
+  std::vector<JudgedMutant> all = all_mutants();
+  if (names.empty()) return all;
+  std::vector<std::string> known;
+  for (const JudgedMutant& mutant : all) known.emplace_back(mutant.judged.name());
+  std::vector<JudgedMutant> named;
+  for (const std::string& name : names) {
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found == known.end()) {
+      return ring::error(fmt::format("find mutant \"{}\"", one_line(name)), "no mutant has that name",
+                         suggestion(name, known));
+    }
+    named.push_back(all[static_cast<std::size_t>(found - known.begin())]);
+  }
+  return named;
+}
+
+std::size_t count_trials(const std::vector<JudgedMutant>& mutants, const std::vector<WorldKind>& worlds) {
+  std::size_t trials = 0;
+  for (const JudgedMutant& mutant : mutants) {
+    trials += static_cast<std::size_t>(
+        std::count_if(worlds.begin(), worlds.end(), [&](WorldKind world) { return mutant.tried_in(world); }));
+  }
+  return trials;
+}
+
 /// Runs the cells of one command, in order.
 class Runner {
  public:
@@ -281,30 +310,30 @@ ring::Result<std::vector<RunResult>> run_check(const CheckOptions& options, cons
   return results;
 }
 
-ring::Result<std::vector<MutantResult>> run_mutants(const CheckOptions& options, const ProgressSink& progress) {
-  std::vector<JudgedMutant> mutants = all_mutants();
-  if (!options.consumers.empty()) {
-    std::vector<JudgedMutant> named;
-    for (const std::string& name : options.consumers) {
-      const auto found = std::find_if(mutants.begin(), mutants.end(),
-                                      [&](const JudgedMutant& mutant) { return name == mutant.judged.name(); });
-      if (found == mutants.end()) {
-        return ring::error(fmt::format("find mutant \"{}\"", name), "no mutant has that name",
-                           "see `ringside list mutants`");
-      }
-      named.push_back(*found);
-    }
-    mutants = std::move(named);
+ring::Result<std::size_t> plan_mutants(const CheckOptions& options) {
+  const auto mutants = named_mutants(options.consumers);
+  if (!mutants) return tl::unexpected(mutants.error());
+  const std::size_t trials = count_trials(*mutants, options.worlds);
+  if (trials == 0) {
+    return ring::error("plan the trials", "none of these mutants must be convicted in the worlds named",
+                       "see `ringside list mutants` for the worlds of each");
   }
+  return trials;
+}
+
+ring::Result<std::vector<MutantResult>> run_mutants(const CheckOptions& options, const ProgressSink& progress) {
+  auto mutants = named_mutants(options.consumers);
+  if (!mutants) return tl::unexpected(mutants.error());
   const ring::SignalGuard guard;
-  Runner runner(options, progress, mutants.size() * options.worlds.size());
+  Runner runner(options, progress, count_trials(*mutants, options.worlds));
   std::vector<MutantResult> results;
-  for (const JudgedMutant& mutant : mutants) {
-    auto scenario = find_scenario(std::string(mutant.scenario));
-    if (!scenario) return tl::unexpected(scenario.error());
+  for (const JudgedMutant& mutant : *mutants) {
     const ring::RingKind kind = kind_of(mutant.judged);
     for (const WorldKind world : options.worlds) {
+      if (!mutant.tried_in(world)) continue;
       if (ring::interrupted_by() != 0) return results;
+      auto scenario = find_scenario(std::string(mutant.trial.scenario));
+      if (!scenario) return tl::unexpected(scenario.error());
       const Cell cell = cell_of(options, world, kind, *scenario, mutant.judged);
       results.push_back({.mutant = mutant.judged.name(), .expected = mutant.expected, .run = runner.run(cell)});
     }

@@ -61,7 +61,9 @@ struct MutantResult {
   bool convicted() const { return run.outcome == Outcome::defects && run.verdict.has(expected); }
 };
 
-/// Every mutant (or those named in options.consumers) in each world, under its own scenario.
+/// How many trials the options name. Errors: an unknown mutant, nothing to be tried in these worlds.
+ring::Result<std::size_t> plan_mutants(const CheckOptions& options);
+/// Every mutant (or those named in options.consumers) in each world where it must be convicted, under its own scenario.
 ring::Result<std::vector<MutantResult>> run_mutants(const CheckOptions& options, const ProgressSink& progress);
 
 }  // namespace ringside::harness

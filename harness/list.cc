@@ -60,15 +60,30 @@ std::vector<Item> scenario_items() {
   return items;
 }
 
+std::string worlds_text(const consumers::Trial& trial) {
+  std::vector<std::string> worlds;
+  if (trial.model) worlds.emplace_back("model");
+  if (trial.kernel) worlds.emplace_back("kernel");
+  if (!trial.program.empty()) worlds.emplace_back("explored");
+  return joined(worlds);
+}
+
+/// What is wrong with it, and why not every world shows that.
+std::string what_text(const JudgedMutant& mutant) {
+  const std::string_view why = mutant.trial.why;
+  return fmt::format("{}{}{}", mutant.what, why.empty() ? "" : " ", why);
+}
+
 std::vector<Item> mutant_items() {
   std::vector<Item> items;
   for (const JudgedMutant& mutant : all_mutants()) {
     items.push_back({mutant.judged.name(),
-                     {{"rings", kinds_text(mutant.judged)},
+                     {{"case", std::string{mutant.case_number}},
                       {"its own defect", std::string{ring::name_of(mutant.expected)}},
-                      {"case", std::string{mutant.case_number}},
-                      {"scenario", std::string{mutant.scenario}}},
-                     std::string{mutant.what}});
+                      {"rings", kinds_text(mutant.judged)},
+                      {"worlds", worlds_text(mutant.trial)},
+                      {"scenario", std::string{mutant.trial.scenario}}},
+                     what_text(mutant)});
   }
   return items;
 }
