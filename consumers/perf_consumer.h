@@ -44,6 +44,8 @@ class PerfConsumer {
     return delivered == 0 ? error : delivered;
   }
 
+  void report_lost(std::uint32_t ring, std::uint64_t count) { host_.lost(host_.context, ring, count); }
+
   int wait(std::int64_t timeout_ns) {
     return wait_until<Steps>(
         Deadline(host_, timeout_ns), [this] { return look(); },
@@ -76,21 +78,12 @@ class PerfConsumer {
     return true;
   }
 
-  /// Delivers `size` bytes at `data`, valid during the call: 1 to stop, else 0.
-  int deliver(std::uint32_t ring, const std::byte* data, std::uint64_t size) {
-    const ringside_record record{.ring = ring, .reserved = 0, .data = data, .size = size, .token = 0};
-    return host_.deliver(host_.context, &record) > 0 ? 1 : 0;
-  }
-
-  /// Room for the raw payload of any sample.
-  std::byte* buffer() { return buffer_.get(); }
-
- private:
   Drained drain_ring(std::uint32_t ring, std::uint64_t max_records) {
     PerfReader<Steps>& reader = readers_[ring];
     Drained drained;
     while (drained.delivered < max_records && !drained.stopped) {
-      const Found found = reader.find([this, ring](std::uint64_t count) { host_.lost(host_.context, ring, count); });
+      const Found found =
+          reader.find([this, ring](std::uint64_t count) { static_cast<Strategy&>(*this).report_lost(ring, count); });
       if (found != Found::record) {
         if (found == Found::end && Steps::rereads_head && reader.refresh() && !reader.at_limit()) continue;
         if (found == Found::broken) drained.error = -EBADMSG;
@@ -103,6 +96,19 @@ class PerfConsumer {
     return drained;
   }
 
+  PerfReader<Steps>& reader(std::uint32_t ring) { return readers_[ring]; }
+  const ringside_ring_set& rings() const { return rings_; }
+
+  /// Delivers `size` bytes at `data`, valid during the call: 1 to stop, else 0.
+  int deliver(std::uint32_t ring, const std::byte* data, std::uint64_t size) {
+    const ringside_record record{.ring = ring, .reserved = 0, .data = data, .size = size, .token = 0};
+    return host_.deliver(host_.context, &record) > 0 ? 1 : 0;
+  }
+
+  /// Room for the raw payload of any sample.
+  std::byte* buffer() { return buffer_.get(); }
+
+ private:
   bool look() {
     bool found = false;
     for (std::uint32_t ring = 0; ring < rings_.ring_count; ++ring) found |= readers_[ring].look();

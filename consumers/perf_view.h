@@ -128,7 +128,8 @@ class PerfReader {
   bool refresh() {
     const std::uint64_t head = view_.template load_head<Steps::head_order>();  // (C)
     const bool beyond = static_cast<std::int64_t>(head - position_) > static_cast<std::int64_t>(view_.size());
-    limit_ = beyond || static_cast<std::int64_t>(head - position_) < 0 ? position_ : head;
+    const std::uint64_t limit = beyond || static_cast<std::int64_t>(head - position_) < 0 ? position_ : head;
+    if (limit != limit_) limit_ = limit;  // a look in vain changes nothing
     return !beyond;
   }
 

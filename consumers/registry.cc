@@ -33,9 +33,13 @@ std::span<const Entry> strategies() {
                               Entry{&prefetch_view()}, Entry{&busy_poll()},
                               Entry{&copy_level()},    Entry{&copy_level_fence()},
                               Entry{&libbpf()},        Entry{&overwrite_snapshot()},
-                              Entry{&drain_all()},     Entry{&libbpf_perf()}};
+                              Entry{&drain_all()},     Entry{&ab_swap()},
+                              Entry{&libbpf_perf()}};
   return all;
 }
+
+// Why mutants of ab_swap are not tried on the kernel.
+constexpr std::string_view no_sides_there = "The producers there have one side.";
 
 std::span<const Mutant> mutants() {
   using ring::DefectKind;
@@ -84,6 +88,19 @@ std::span<const Mutant> mutants() {
       Mutant{&mutant::drain_rereads_head(), DefectKind::unbounded_drain,
              "Reads a ring's head again at each end of what it knows of, whatever the most was that it may deliver.",
              "N1", on_both("refilled")},
+      Mutant{&mutant::ab_swap_claims_side(), DefectKind::batch_incomplete,
+             "Claims a frozen side to be complete when all has come that its counter says.", "Q4",
+             on_model_only("swap", no_sides_there).and_explored("ab_swap_straggler", DefectKind::batch_incomplete)},
+      Mutant{&mutant::ab_swap_no_repoll(), DefectKind::batch_incomplete,
+             "Claims a frozen side to be complete at the first look that finds nothing.", "Q4",
+             on_model_only("swap", no_sides_there).and_explored("ab_swap_no_repoll", DefectKind::batch_incomplete)},
+      Mutant{
+          &mutant::ab_swap_erases_count(), DefectKind::loss_miscounted,
+          "Sets the counter of a drained side to 0 instead of taking from it what has come.", "Q4",
+          on_model_only("swap_full", no_sides_there).and_explored("ab_swap_erased_count", DefectKind::loss_miscounted)},
+      Mutant{&mutant::ab_swap_waits_for_count(), DefectKind::busy_spin,
+             "Looks for what the counter of a frozen side says until it has come, lost or not.", "Q4",
+             on_model_only("swap_full", no_sides_there).and_explored("ab_swap_waits_for_count", DefectKind::busy_spin)},
       Mutant{&mutant::producer_pos_relaxed(), DefectKind::data_race, "Loads producer_pos without acquire.", "D1",
              explored_only("producer_pos_relaxed", DefectKind::data_race)},
       Mutant{&mutant::header_relaxed(), DefectKind::data_race, "Loads headers without acquire.", "D1",

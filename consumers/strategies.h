@@ -31,6 +31,7 @@ const ringside_consumer& copy_level_fence();
 const ringside_consumer& read_into();
 // Perf rings.
 const ringside_consumer& drain_all();
+const ringside_consumer& ab_swap();
 const ringside_consumer& libbpf_perf();
 
 // Producers of user ring buffers.

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "real/inspect.h"
@@ -34,6 +34,7 @@ std::optional<Defect> BatchCheck::end(std::uint32_t claim) {
   }
   if (claim == RINGSIDE_BATCH_EMPTY) return check_empty();
   if (claim == RINGSIDE_BATCH_BEFORE) return check_before();
+  if (claim == RINGSIDE_BATCH_SIDE) return check_side();
   return Defect{.kind = DefectKind::protocol, .detail = fmt::format("ended a batch with the unknown claim {}", claim)};
 }
 
@@ -61,6 +62,29 @@ std::optional<Defect> BatchCheck::check_before() const {
                   .detail = fmt::format("a batch ended with the claim that all from before it is in it, and ring {}, "
                                         "committed up to {} when it began, is read up to {}",
                                         ring, end, at.consumer)};
+  }
+  return std::nullopt;
+}
+
+/// Only the consumer moves the count, and it is inside its call.
+std::optional<Defect> BatchCheck::check_side() const {
+  const ringside_swap* swap = world_.rings().swap;
+  if (swap == nullptr) return Defect{.kind = DefectKind::protocol, .detail = "claimed a side of rings that have none"};
+  const auto side = static_cast<std::uint32_t>((swap->transfer_count - 1) % 2);
+  const std::uint32_t rings = world_.ring_count() / 2;
+  const std::string claim = fmt::format("a batch ended with the claim that side {} is complete", side);
+  if (const std::uint64_t programs = world_.in_flight(side); programs > 0) {
+    return Defect{.kind = DefectKind::batch_incomplete,
+                  .ring = side * rings,
+                  .detail = fmt::format("{}, and {} programs that chose it are not over (case Q4)", claim, programs)};
+  }
+  for (std::uint32_t ring = side * rings; ring < (side + 1) * rings; ++ring) {
+    if (world_.at_head(ring) != AtHead::committed) continue;
+    const RingPositions at = world_.positions(ring);
+    return Defect{.kind = DefectKind::batch_incomplete,
+                  .ring = ring,
+                  .detail = fmt::format("{}, and its ring {} holds a committed record at {}, up to {} (case Q4)", claim,
+                                        ring, at.consumer, at.producer)};
   }
   return std::nullopt;
 }

@@ -28,6 +28,7 @@ class BatchCheck {
  private:
   std::optional<ring::Defect> check_empty() const;
   std::optional<ring::Defect> check_before() const;
+  std::optional<ring::Defect> check_side() const;
 
   const World& world_;
   bool open_ = false;

@@ -109,11 +109,22 @@ TEST(BatchCheck, AnUnknownClaimBreaksTheContract) {
   const RunResult result = run(claiming("claims_more",
                                         [](void* state, std::uint64_t most) {
                                           opened_host->batch_begin(opened_host->context);
-                                          opened_host->batch_end(opened_host->context, 3);
+                                          opened_host->batch_end(opened_host->context, 4);
                                           return honest().drain(state, most);
                                         }),
                                "batches");
-  expect_only(DefectKind::protocol, "unknown claim 3", result);
+  expect_only(DefectKind::protocol, "unknown claim 4", result);
+}
+
+TEST(BatchCheck, ASideOfRingsThatHaveNoneBreaksTheContract) {
+  const RunResult result = run(claiming("claims_side",
+                                        [](void* state, std::uint64_t most) {
+                                          opened_host->batch_begin(opened_host->context);
+                                          opened_host->batch_end(opened_host->context, RINGSIDE_BATCH_SIDE);
+                                          return honest().drain(state, most);
+                                        }),
+                               "batches");
+  expect_only(DefectKind::protocol, "a side of rings that have none", result);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cassert>
 #include <thread>
 
+#include "harness/swap_programs.h"
 #include "harness/world.h"
 #include "real/inspect.h"
 #include "sim/machine.h"
@@ -34,7 +35,11 @@ class ModelWorld final : public World {
             .map_fd = -1,
             .data_pages = static_cast<std::uint32_t>(scenario_.ring.size / rings_[0].page_size),
             .wakeup_events = scenario_.ring.wakeup_events,
-            .watermark_bytes = scenario_.ring.watermark_bytes};
+            .watermark_bytes = scenario_.ring.watermark_bytes,
+            .swap = nullptr};
+    if (scenario_.ring.sides == 2) {
+      set_.swap = swap_.emplace(*machine_, scenario_.ring.cpus, workload_.source_count()).words();
+    }
   }
   ~ModelWorld() override { stop_and_join(); }
 
@@ -47,7 +52,7 @@ class ModelWorld final : public World {
   // A shared-memory access.
   std::int64_t step_ns() const override { return 50; }
   bool in_burst() const override {
-    return bursting_.has_value() && (workload_.sources()[*bursting_].in_burst() || machine_->runnable(burst_cpu()));
+    return bursting_.has_value() && (workload_.sources()[*bursting_].in_burst() || runnable(burst_cpu()));
   }
 
   ring::Result<void> start() override;
@@ -76,17 +81,30 @@ class ModelWorld final : public World {
 
   ring::ProducerLedger ledger() const override { return machine_->ledger(); }
   std::uint64_t reserved_so_far(std::uint32_t source) const override { return machine_->reserved_so_far(source); }
-  std::uint32_t source_count() const override { return workload_.source_count() + ring_count(); }
+  std::uint32_t source_count() const override { return producing_sources() + ring_count(); }
   std::uint32_t ring_of(std::uint32_t source) const override {
     if (kind_ == ring::RingKind::ringbuf) return 0;
-    return source < workload_.source_count() ? workload_.cpu_of(source) : source - workload_.source_count();
+    if (source >= producing_sources()) return source - producing_sources();
+    const std::uint32_t side = source / workload_.source_count();
+    return workload_.cpu_of(source % workload_.source_count()) + side * scenario_.ring.cpus;
   }
+  std::uint64_t counted() const override { return swap_ ? swap_->counted() : 0; }
+  std::uint64_t in_flight(std::uint32_t side) const override { return swap_ ? swap_->in_flight(side) : 0; }
   std::vector<std::uint64_t> left() const override { return machine_->records_left(); }
   const ring::Overwritten& overwritten() const override { return machine_->overwritten(); }
   ring::Result<void> flush_losses() override;
   std::vector<std::string> not_observable() const override { return {}; }
 
  private:
+  std::uint32_t producing_sources() const { return workload_.source_count() * scenario_.ring.sides; }
+  // One CPU of the scenario: it runs its operation on the machine's, or a program of the swap's.
+  bool runnable(std::uint32_t cpu) const { return swap_ ? swap_->runnable(cpu) : machine_->runnable(cpu); }
+  bool can_begin(std::uint32_t cpu) const {
+    return swap_ ? swap_->can_begin(cpu) : machine_->can_enter(cpu, sim::Context::task);
+  }
+  void step_cpu(std::uint32_t cpu) { swap_ ? swap_->step(cpu) : static_cast<void>(machine_->step(cpu)); }
+  int run(const ring::Operation& operation) { return swap_ ? swap_->run(operation) : machine_->run(operation); }
+
   std::uint32_t burst_cpu() const { return workload_.cpu_of(static_cast<std::uint32_t>(*bursting_)); }
   void stop_and_join();
   void begin(std::size_t source, std::int64_t now_ns);
@@ -95,6 +113,7 @@ class ModelWorld final : public World {
 
   Workload workload_;
   std::unique_ptr<sim::Machine> machine_;
+  std::optional<SwapPrograms> swap_;
   const bool stepped_;
   const ring::RingKind kind_;
   const Scenario& scenario_;
@@ -116,9 +135,13 @@ void ModelWorld::stop_and_join() {
 void ModelWorld::begin(std::size_t source, std::int64_t now_ns) {
   SourceWorkload& workload = workload_.sources()[source];
   const ring::Operation operation = workload.take(now_ns);
-  const bool begun = machine_->begin(operation.cpu, sim::Context::task, operation);
-  assert(begun);
-  (void)begun;
+  if (swap_) {
+    swap_->begin(operation);
+  } else {
+    const bool begun = machine_->begin(operation.cpu, sim::Context::task, operation);
+    assert(begun);
+    (void)begun;
+  }
   if (workload.in_burst()) bursting_ = source;
 }
 
@@ -127,9 +150,9 @@ void ModelWorld::begin(std::size_t source, std::int64_t now_ns) {
 ring::Result<Moved> ModelWorld::step(Random& random, std::int64_t now_ns) {
   if (bursting_ && !in_burst()) bursting_.reset();
   std::vector<std::size_t> choices;  // CPUs, then CPU count + sources
-  const std::size_t cpus = machine_->cpu_count();
+  const std::size_t cpus = scenario_.ring.cpus;
   for (std::uint32_t cpu = 0; cpu < cpus; ++cpu) {
-    if (machine_->runnable(cpu) && (!bursting_ || cpu == burst_cpu())) choices.push_back(cpu);
+    if (runnable(cpu) && (!bursting_ || cpu == burst_cpu())) choices.push_back(cpu);
   }
   bool due_later = false;
   for (std::size_t index = 0; index < workload_.sources().size(); ++index) {
@@ -138,7 +161,7 @@ ring::Result<Moved> ModelWorld::step(Random& random, std::int64_t now_ns) {
     const std::uint16_t cpu = workload_.cpu_of(static_cast<std::uint32_t>(index));
     if (source.due_ns() > now_ns) {
       due_later = true;
-    } else if (machine_->can_enter(cpu, sim::Context::task)) {
+    } else if (can_begin(cpu)) {
       choices.push_back(cpus + index);
     }
   }
@@ -147,7 +170,7 @@ ring::Result<Moved> ModelWorld::step(Random& random, std::int64_t now_ns) {
   if (choice >= cpus) {
     begin(choice - cpus, now_ns);
   } else {
-    machine_->step(static_cast<std::uint32_t>(choice));
+    step_cpu(static_cast<std::uint32_t>(choice));
   }
   return Moved::stepped;
 }
@@ -157,7 +180,7 @@ std::optional<std::int64_t> ModelWorld::next_event_ns() const {
   for (const SourceWorkload& source : workload_.sources()) {
     if (!source.done() && (!next || source.due_ns() < *next)) next = source.due_ns();
   }
-  if (!next && !machine_->idle()) return 0;
+  if (!next && (!machine_->idle() || (swap_ && !swap_->idle()))) return 0;
   return next;
 }
 
@@ -165,7 +188,7 @@ std::optional<std::int64_t> ModelWorld::next_event_ns() const {
 void ModelWorld::produce(SourceWorkload& source, bool retry) {
   const ring::Operation operation = source.take(0);
   while (!stop_.load(std::memory_order_relaxed)) {
-    const int result = machine_->run(operation);
+    const int result = run(operation);
     if (!retry || (result != -ENOSPC && result != -EAGAIN)) return;
     std::this_thread::yield();
   }
@@ -196,10 +219,15 @@ ring::Result<void> ModelWorld::start() {
 ring::Result<void> ModelWorld::flush_losses() {
   if (kind_ != ring::RingKind::perf) return {};
   for (std::uint32_t index = 0; index < ring_count(); ++index) {
-    machine_->run({.action = ring::Action::output,
-                   .source = static_cast<std::uint16_t>(workload_.source_count() + index),
-                   .cpu = static_cast<std::uint16_t>(index),
-                   .size = closing_record_bytes});
+    const ring::Operation closing{.action = ring::Action::output,
+                                  .source = static_cast<std::uint16_t>(producing_sources() + index),
+                                  .cpu = static_cast<std::uint16_t>(index),
+                                  .size = closing_record_bytes};
+    if (swap_) {
+      swap_->run_on(index / scenario_.ring.cpus, closing);
+    } else {
+      machine_->run(closing);
+    }
   }
   return {};
 }
@@ -211,8 +239,9 @@ ring::Result<std::unique_ptr<World>> make_model_world(const WorldRequest& reques
   Workload workload(scenario, request.kind, request.records);
   sim::MachineOptions options;
   options.kind = request.kind;
-  options.cpus = scenario.ring.cpus;
-  options.sources = workload.source_count() + (request.kind == ring::RingKind::perf ? scenario.ring.cpus : 1u);
+  options.cpus = scenario.ring.cpus * scenario.ring.sides;
+  options.sources =
+      workload.source_count() * scenario.ring.sides + (request.kind == ring::RingKind::perf ? options.cpus : 1u);
   options.data_size = scenario.ring.size;
   options.start_position = scenario.ring.start;
   options.wakeup_events = scenario.ring.wakeup_events;

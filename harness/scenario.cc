@@ -143,6 +143,7 @@ void read_ring(const toml::table& table, RingPlan& plan, ReadState& state) {
   reader.integer("cpus", plan.cpus, 1, 1024);
   reader.integer("wakeup_events", plan.wakeup_events, 0, std::numeric_limits<std::int32_t>::max());
   reader.integer("watermark_bytes", plan.watermark_bytes, 0, largest_ring);
+  reader.integer("sides", plan.sides, 1, 2);
   reader.boolean("overwrite", plan.overwrite);
   reader.finish();
 }
@@ -342,6 +343,20 @@ ring::Result<void> validate_overwrite(const Scenario& scenario) {
   return {};
 }
 
+/// The programs of an A/B swap read a side, count themselves and write: a task's, one after the other on a CPU.
+ring::Result<void> validate_sides(const Scenario& scenario) {
+  if (scenario.ring.sides == 1) return {};
+  if (scenario.rings != std::vector{ring::RingKind::perf}) {
+    return refuse(scenario, "ring.sides are sides of perf rings", "use rings = [\"perf\"]");
+  }
+  if (std::any_of(scenario.sources.begin(), scenario.sources.end(),
+                  [](const SourcePlan& source) { return source.nested > 0 || source.retry; })) {
+    return refuse(scenario, "a source of two sides has nested records, or tries again what found the ring full",
+                  "leave out nested and retry");
+  }
+  return {};
+}
+
 /// A kernel's lock cannot be asked to fail, and its rings start at 0: some records bring them so far, and no farther.
 ring::Result<void> validate_for_kernel(const Scenario& scenario) {
   if (!scenario.runs_in(WorldKind::kernel)) return {};
@@ -405,6 +420,7 @@ ring::Result<void> validate(const Scenario& scenario) {
   }
   if (auto valid = validate_user(scenario); !valid) return valid;
   if (auto valid = validate_overwrite(scenario); !valid) return valid;
+  if (auto valid = validate_sides(scenario); !valid) return valid;
   if (scenario.consumer.timeout_ns < 0 && !announces_every_record(scenario)) {
     return refuse(scenario, "it leaves records unannounced and gives the consumer no deadline",
                   "set consumer.timeout_ns");

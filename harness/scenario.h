@@ -57,6 +57,7 @@ struct RingPlan {
   std::uint16_t cpus = 1;             ///< CPUs that produce; perf rings: one a CPU
   std::uint32_t wakeup_events = 1;    ///< perf
   std::uint32_t watermark_bytes = 0;  ///< perf; 0: not set
+  std::uint16_t sides = 1;            ///< perf; 2: an A/B swap (ringside_swap), a ring a CPU on each side
   bool overwrite = false;             ///< ringbuf: when full it gives up its oldest records; kernel 6.19 or newer
 
   friend bool operator==(const RingPlan&, const RingPlan&) = default;

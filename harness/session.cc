@@ -99,6 +99,7 @@ class Session {
   void close();
   void check_leak(const char* after);
   void check_missing_rings(const ring::ProducerLedger& ledger);
+  void check_counters(bool at_the_end);
   ring::Verdict finish();
   static void unclaimed_loss_becomes_note(ring::Verdict& verdict);
 
@@ -163,6 +164,7 @@ class Session {
   std::uint64_t delivered_ = 0;  // records that it has delivered
   std::uint64_t yields_ = 0;
   std::uint64_t timeouts_ = 0;
+  std::uint64_t told_lost_ = 0;
   bool slept_ = false;     // the wait returned at its deadline or later
   bool injected_ = false;  // a fault of the scenario's ended a wait within the call
   std::uint64_t waits_ = 0;
@@ -192,6 +194,7 @@ void Session::leave() {
   options_.heartbeat->inside.store("between calls", std::memory_order_relaxed);
   check_positions();
   check_held();
+  check_counters(false);
 }
 
 void Session::check_positions() {
@@ -310,6 +313,7 @@ void Session::lost(std::uint32_t ring, std::uint64_t count) {
     accuse(DefectKind::protocol, ring, "reported a loss of 0 records (case B5)");
   } else {
     judge_.report_lost(ring, count);
+    told_lost_ += count;
   }
   pace_.turn();
 }
@@ -621,6 +625,24 @@ void Session::check_missing_rings(const ring::ProducerLedger& ledger) {
   }
 }
 
+/// Of an A/B swap: what was attempted is delivered, told as lost, or in the counters (case Q4). Those may be late to
+/// lose what was delivered, never early; at the end they tell the truth.
+void Session::check_counters(bool at_the_end) {
+  const ringside_swap* swap = world_.rings().swap;
+  if (swap == nullptr || state_ == nullptr) return;
+  const std::uint64_t attempts = world_.counted();
+  const std::uint64_t on_their_way =
+      __atomic_load_n(&swap->samples[0], __ATOMIC_RELAXED) + __atomic_load_n(&swap->samples[1], __ATOMIC_RELAXED);
+  const std::uint64_t accounted = judge_.deliveries() + told_lost_;
+  const auto too_many = static_cast<std::int64_t>(accounted + on_their_way - attempts);
+  if (at_the_end ? too_many == 0 : too_many >= 0) return;
+  accuse(
+      DefectKind::loss_miscounted, 0,
+      fmt::format("of {} attempts {} are delivered or told as lost, and the samples of the two sides say that {} are "
+                  "on their way (case Q4)",
+                  attempts, accounted, static_cast<std::int64_t>(on_their_way)));
+}
+
 ring::Verdict Session::finish() {
   std::uint64_t total = 0;
   for (const std::uint64_t count : left_) total += count;
@@ -628,6 +650,7 @@ ring::Verdict Session::finish() {
   for (auto& sentence : world_.not_observable()) judge_.not_observable(std::move(sentence));
   const ring::ProducerLedger ledger = world_.ledger();
   check_missing_rings(ledger);
+  check_counters(true);
   ring::Verdict verdict = judge_.finish(ledger, left_, world_.overwritten());
   const bool claims_losses = (consumer_.claims & RINGSIDE_CLAIM_REPORTS_LOSS) != 0;
   if (!claims_losses && verdict.accounting.reported_lost == 0) unclaimed_loss_becomes_note(verdict);

@@ -94,7 +94,13 @@ class World {
     return nothing;
   }
 
-  /// Source ids are below this: the workload's, then one closing source a ring.
+  /// Of an A/B swap, how many programs at least have chosen that side and are not over.
+  virtual std::uint64_t in_flight(std::uint32_t /*side*/) const { return 0; }
+  /// Of an A/B swap, how many programs at least have counted themselves. Any time.
+  virtual std::uint64_t counted() const { return 0; }
+
+  /// Source ids are below this: the workload's (on two sides: those of side 0, then those of side 1), then
+  /// one closing source a ring.
   virtual std::uint32_t source_count() const = 0;
   /// The ring that the source writes to.
   virtual std::uint32_t ring_of(std::uint32_t source) const = 0;

@@ -147,7 +147,8 @@ ringside_ring_set PerfRings::ring_set() const {
                            .map_fd = map_fd(),
                            .data_pages = options_.data_pages,
                            .wakeup_events = options_.wakeup_events,
-                           .watermark_bytes = options_.watermark_bytes};
+                           .watermark_bytes = options_.watermark_bytes,
+                           .swap = nullptr};
 }
 
 int PerfRings::ring_of_cpu(std::uint32_t cpu) const {

@@ -126,7 +126,8 @@ ringside_ring_set PlainPerfRing::ring_set() const {
                            .map_fd = -1,
                            .data_pages = options_.data_pages,
                            .wakeup_events = options_.wakeup_events,
-                           .watermark_bytes = options_.watermark_bytes};
+                           .watermark_bytes = options_.watermark_bytes,
+                           .swap = nullptr};
 }
 
 // By the bare system call: a sanitizer's ioctl may touch pages of its own once the event counts.

@@ -81,7 +81,8 @@ ringside_ring_set RingbufMap::ring_set() const {
                            .map_fd = map_fd(),
                            .data_pages = static_cast<std::uint32_t>(ring_.data_size / ring_.page_size),
                            .wakeup_events = 0,
-                           .watermark_bytes = 0};
+                           .watermark_bytes = 0,
+                           .swap = nullptr};
 }
 
 }  // namespace ringside::real

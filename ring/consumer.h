@@ -47,9 +47,18 @@ extern "C" {
 /* It never sleeps in wait but looks again and again: waits that return ready for nothing are no busy_spin. */
 #define RINGSIDE_CLAIM_BUSY_POLLS 0x8u
 
+/*
+ * It reads the two sides of an A/B swap (ringside_ring_set.swap). Consumers that claim this run in scenarios of two
+ * sides, and in no others.
+ */
+#define RINGSIDE_CLAIM_READS_SIDES 0x10u
+
 /* What a consumer says of a batch when it ends (struct ringside_host, `batch_end`). */
 #define RINGSIDE_BATCH_EMPTY 1u  /* every ring is empty now */
 #define RINGSIDE_BATCH_BEFORE 2u /* all that was committed before batch_begin returned is delivered or told as lost */
+/* Two sides: of the one that was frozen last, whatever a program put into it is delivered or told as lost, and no
+ * program that chose it before it was frozen has yet to write into it. */
+#define RINGSIDE_BATCH_SIDE 3u
 
 /* Readiness as epoll tells it. */
 #define RINGSIDE_POLLIN 0x001u
@@ -79,15 +88,28 @@ struct ringside_ring {
   const void* data;
 };
 
+/*
+ * The words of an A/B swap, which programs and consumer share. A program reads transfer_count once; its parity names
+ * the side, 0 or 1. It adds 1 to the side's samples, atomically, and then puts its record out to the side's ring of its
+ * CPU. The consumer stores transfer_count + 1, which freezes the side that was named: only programs that have read the
+ * count before still write there. It takes from samples, atomically, what it has delivered or told as lost, so that the
+ * two counters together say what is on its way.
+ */
+struct ringside_swap {
+  uint64_t transfer_count;
+  uint64_t samples[2];
+};
+
 /* The rings of one run; lives until close has returned. */
 struct ringside_ring_set {
   uint32_t kind;       /* the kind of every ring in the set */
   uint32_t ring_count; /* 0 for a consumer that owns its rings */
   const struct ringside_ring* rings;
-  int32_t map_fd;           /* the ringbuf map or PERF_EVENT_ARRAY; -1 in the model */
-  uint32_t data_pages;      /* pages of one ring's data, a power of two */
-  uint32_t wakeup_events;   /* perf: attr.wakeup_events when watermark_bytes is 0 */
-  uint32_t watermark_bytes; /* perf: attr.wakeup_watermark with attr.watermark = 1; 0 = not set */
+  int32_t map_fd;             /* the ringbuf map or PERF_EVENT_ARRAY; -1 in the model */
+  uint32_t data_pages;        /* pages of one ring's data, a power of two */
+  uint32_t wakeup_events;     /* perf: attr.wakeup_events when watermark_bytes is 0 */
+  uint32_t watermark_bytes;   /* perf: attr.wakeup_watermark with attr.watermark = 1; 0 = not set */
+  struct ringside_swap* swap; /* perf, two sides: the first half of the rings is side 0; else NULL. Came with batches */
 };
 
 /*

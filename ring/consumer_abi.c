@@ -78,6 +78,8 @@ struct ringside_c_layout ringside_layout_in_c(void) {
       .ring_size = sizeof(struct ringside_ring),
       .ring_data = offsetof(struct ringside_ring, data),
       .ring_set_size = sizeof(struct ringside_ring_set),
+      .ring_set_swap = offsetof(struct ringside_ring_set, swap),
+      .swap_size = sizeof(struct ringside_swap),
       .record_size = sizeof(struct ringside_record),
       .record_token = offsetof(struct ringside_record, token),
       .ready_size = sizeof(struct ringside_ready),

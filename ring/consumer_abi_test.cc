@@ -10,6 +10,8 @@ TEST(ConsumerContract, LaysOutTheSameInCAndInCpp) {
   EXPECT_EQ(c.ring_size, sizeof(ringside_ring));
   EXPECT_EQ(c.ring_data, offsetof(ringside_ring, data));
   EXPECT_EQ(c.ring_set_size, sizeof(ringside_ring_set));
+  EXPECT_EQ(c.ring_set_swap, offsetof(ringside_ring_set, swap));
+  EXPECT_EQ(c.swap_size, sizeof(ringside_swap));
   EXPECT_EQ(c.record_size, sizeof(ringside_record));
   EXPECT_EQ(c.record_token, offsetof(ringside_record, token));
   EXPECT_EQ(c.ready_size, sizeof(ringside_ready));

@@ -73,7 +73,8 @@ ring::Verdict judge(const ringside_consumer& consumer) {
                                 .map_fd = -1,
                                 .data_pages = 1,
                                 .wakeup_events = 0,
-                                .watermark_bytes = 0};
+                                .watermark_bytes = 0,
+                                .swap = nullptr};
   ring::Judge judge({});
   ringside_host host{};
   host.abi_version = RINGSIDE_CONSUMER_ABI;

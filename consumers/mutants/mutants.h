@@ -25,6 +25,10 @@ const ringside_consumer& drain_claims_empty();
 const ringside_consumer& drain_heads_first();
 const ringside_consumer& drain_one_ring();
 const ringside_consumer& drain_rereads_head();
+const ringside_consumer& ab_swap_claims_side();
+const ringside_consumer& ab_swap_no_repoll();
+const ringside_consumer& ab_swap_erases_count();
+const ringside_consumer& ab_swap_waits_for_count();
 
 // Producers of user ring buffers.
 const ringside_producer& commit_before_write();

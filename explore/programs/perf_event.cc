@@ -16,8 +16,8 @@
 #include <string_view>
 #include <utility>
 
-#include "explore/explored_memory.h"
 #include "explore/programs/kernel_calls.h"
+#include "explore/programs/perf_kernel.h"
 #include "ring/layout.h"
 #include "sim/perf_output.h"
 #include "sim/perf_ring.h"
@@ -25,15 +25,6 @@
 
 namespace ringside::explore::programs {
 namespace {
-
-/// The one relaxed load of the kernel's is that of data_tail. What it decides, whether the data may be written, is a
-/// control dependency, which counts as acquire.
-struct KernelMemory : ExploredMemory {
-  template <class T>
-  static T load_relaxed(const T* place) {
-    return load_acquire(place);
-  }
-};
 
 /// The one relaxed store of 32 bits is that of the poll flag.
 struct OrderedFlagMemory : KernelMemory {
@@ -58,16 +49,6 @@ struct Stage {
 Stage& stage() {
   static Stage the_stage;
   return the_stage;
-}
-
-/// As an earlier lap left it: samples everywhere, so that whoever looks too early finds something.
-void fill_with_old_samples(const sim::PerfRingState& state) {
-  for (std::uint64_t at = 0; at < state.size; at += 16) {
-    const ring::perf::RecordHeader header{PERF_RECORD_SAMPLE, 1, 16};
-    const std::uint32_t raw[2] = {4, 77};
-    std::memcpy(state.data + at, &header, sizeof header);
-    std::memcpy(state.data + at + sizeof header, raw, sizeof raw);
-  }
 }
 
 void begin(const PerfEventPlan& plan) {
@@ -127,28 +108,6 @@ void produce() {
   if (!plan.interrupt || stage().interrupted) return;
   stage().interrupted = true;  // it did not come before: it comes right behind
   output(plan.records - 1);
-}
-
-/// What the ring holds between tail and head.
-struct Left {
-  std::uint64_t samples = 0;
-  std::uint64_t lost = 0;  ///< as LOST records tell
-};
-
-Left left_in_ring(const sim::PerfRingState& ring) {
-  Left left;
-  ring::perf::RecordHeader header;
-  for (std::uint64_t at = *ring.data_tail; at != *ring.data_head; at += header.size) {
-    std::memcpy(&header, ring.data + (at & ring.mask()), sizeof header);
-    if (header.type != ring::perf::type_lost) {
-      ++left.samples;
-      continue;
-    }
-    std::uint64_t told = 0;
-    std::memcpy(&told, ring.data + ((at + 16) & ring.mask()), sizeof told);
-    left.lost += told;
-  }
-  return left;
 }
 
 void account() {

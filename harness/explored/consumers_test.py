@@ -71,6 +71,16 @@ EXPECTED = {
         "read_into_interrupted": 134,
         "read_into_wrap": 43,
     },
+    # One program reads the side, counts itself, writes. "2": two attempts, three flips.
+    "swap_consumers": {
+        "ab_swap_2": 447,
+        "ab_swap_erased_count": "loss_miscounted",
+        "ab_swap_full": 107,
+        "ab_swap_no_repoll": "batch_incomplete",
+        "ab_swap_quiescent": 40,
+        "ab_swap_straggler": "batch_incomplete",
+        "ab_swap_waits_for_count": "busy_spin",
+    },
     "user_producers": {
         "commit_before_write": "data_race",
         "forget_space": "data_race",

@@ -7,8 +7,11 @@
 #include <sys/epoll.h>
 #include <time.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
+#include <span>
 
 #include "explore/explored.h"
 #include "explore/programs/bpf_ring.h"
@@ -93,10 +96,16 @@ inline std::int64_t virtual_now_ns() {
 class Host {
  public:
   Host(const ringside_consumer& consumer, const ringside_ring& ring, const Judge& judge)
-      : consumer_(consumer), judge_(judge), ring_(ring) {
-    set_.kind = ring.kind;
-    set_.ring_count = 1;
-    set_.rings = &ring_;
+      : Host(consumer, std::span(&ring, 1), judge) {}
+  /// At most two rings; `swap` where they are the sides of one.
+  Host(const ringside_consumer& consumer, std::span<const ringside_ring> rings, const Judge& judge,
+       ringside_swap* swap = nullptr)
+      : consumer_(consumer), judge_(judge) {
+    std::copy(rings.begin(), rings.end(), rings_.begin());
+    set_.kind = rings[0].kind;
+    set_.ring_count = static_cast<std::uint32_t>(rings.size());
+    set_.rings = rings_.data();
+    set_.swap = swap;
     set_.map_fd = -1;
     set_.wakeup_events = 1;
     host_ = {.abi_version = RINGSIDE_CONSUMER_ABI,
@@ -180,7 +189,7 @@ class Host {
 
   const ringside_consumer& consumer_;
   const Judge& judge_;
-  ringside_ring ring_;
+  std::array<ringside_ring, 2> rings_{};
   ringside_ring_set set_{};
   ringside_host host_{};
   void* state_ = nullptr;
