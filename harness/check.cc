@@ -281,7 +281,7 @@ std::optional<std::string> cannot_run(WorldKind world, const WorldRequest& reque
     if (auto missing = overwrite_ring_is_missing()) return missing;
   }
   const Workload workload(scenario, request.kind, request.records);
-  if (workload.source_count() + scenario.ring.cpus > real::max_sources) {
+  if ((workload.source_count() + scenario.ring.cpus) * scenario.ring.sides > real::max_sources) {
     return fmt::format("it has {} sources, the kernel's producers know {}", workload.source_count(),
                        real::max_sources - scenario.ring.cpus);
   }

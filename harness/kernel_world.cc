@@ -38,6 +38,7 @@ std::string kernel_release() {
 struct KernelRings {
   std::optional<real::RingbufMap> ringbuf;
   std::optional<real::PerfRings> perf;
+  std::optional<real::PerfRings> perf_side_1;  // of an A/B swap; perf is side 0 then
   std::optional<real::Producers> producers;
   std::vector<std::uint32_t> cpus;  // online, ascending
 
@@ -53,6 +54,7 @@ class KernelWorld final : public World {
         kind_(request.kind),
         set_(kernel_.set()),
         rings_(set_.rings, set_.rings + set_.ring_count) {
+    if (kernel_.perf_side_1) add_side();
     set_.wakeup_events = scenario_.ring.wakeup_events;
     set_.watermark_bytes = scenario_.ring.watermark_bytes;
   }
@@ -103,8 +105,12 @@ class KernelWorld final : public World {
     return kernel_.producers->reserved_so_far(source);
   }
   std::uint32_t source_count() const override {
-    return workload_.source_count() + static_cast<std::uint32_t>(closing_rings());
+    return producing_sources() + static_cast<std::uint32_t>(closing_rings());
   }
+  std::uint64_t in_flight(std::uint32_t side) const override {
+    return set_.swap != nullptr ? kernel_.producers->in_flight(side) : 0;
+  }
+  std::uint64_t counted() const override { return set_.swap != nullptr ? kernel_.producers->counted() : 0; }
   std::uint32_t ring_of(std::uint32_t source) const override;
   std::vector<std::uint64_t> left() const override;
   const ring::Overwritten& overwritten() const override {
@@ -114,7 +120,9 @@ class KernelWorld final : public World {
   std::vector<std::string> not_observable() const override { return not_observable_; }
 
  private:
-  std::size_t closing_rings() const { return kernel_.perf ? kernel_.perf->cpus().size() : 0; }
+  std::size_t closing_rings() const { return kernel_.perf ? kernel_.perf->cpus().size() * scenario_.ring.sides : 0; }
+  std::uint32_t producing_sources() const { return workload_.source_count() * scenario_.ring.sides; }
+  void add_side();
   std::uint16_t cpu_id(std::uint16_t index) const {
     return static_cast<std::uint16_t>(kernel_.cpus[index % kernel_.cpus.size()]);
   }
@@ -133,6 +141,15 @@ class KernelWorld final : public World {
   std::optional<OverwriteWatch> overwrite_watch_;
   std::vector<std::string> not_observable_;
 };
+
+/// Side 1's rings behind those of side 0.
+void KernelWorld::add_side() {
+  const auto rings = kernel_.perf_side_1->rings();
+  rings_.insert(rings_.end(), rings.begin(), rings.end());
+  set_.ring_count = static_cast<std::uint32_t>(rings_.size());
+  set_.rings = rings_.data();
+  set_.swap = kernel_.producers->swap();
+}
 
 /// Brings the rings to their start position, then arms the epoll set: before the first record, since adding a perf ring
 /// eats a wake-up that is pending [4.1].
@@ -254,11 +271,14 @@ int KernelWorld::wait_fd(int fd, std::int64_t timeout_ns) {
 
 std::uint32_t KernelWorld::ring_of(std::uint32_t source) const {
   if (!kernel_.perf) return 0;
-  const std::uint32_t first_closing = workload_.source_count();
-  const std::uint32_t cpu =
-      source < first_closing ? cpu_id(workload_.cpu_of(source)) : kernel_.perf->cpus()[source - first_closing];
+  const auto& cpus = kernel_.perf->cpus();
+  const bool closing = source >= producing_sources();
+  const std::uint32_t on_side = closing ? source - producing_sources() : source % workload_.source_count();
+  const std::uint32_t cpu = closing ? cpus[on_side % cpus.size()] : cpu_id(workload_.cpu_of(on_side));
+  const std::size_t side = closing ? on_side / cpus.size() : source / workload_.source_count();
+  const auto first = rings_.begin() + static_cast<std::ptrdiff_t>(side * cpus.size());
   const auto of_cpu = [cpu](const ringside_ring& ring) { return ring.cpu == static_cast<std::int32_t>(cpu); };
-  return static_cast<std::uint32_t>(std::find_if(rings_.begin(), rings_.end(), of_cpu) - rings_.begin());
+  return static_cast<std::uint32_t>(std::find_if(first, rings_.end(), of_cpu) - rings_.begin());
 }
 
 std::vector<std::uint64_t> KernelWorld::left() const {
@@ -269,10 +289,12 @@ std::vector<std::uint64_t> KernelWorld::left() const {
 
 ring::Result<void> KernelWorld::flush_losses() {
   std::vector<ring::Operation> operations;
+  if (!kernel_.perf) return {};
+  const auto& cpus = kernel_.perf->cpus();
   for (std::size_t index = 0; index < closing_rings(); ++index) {
     operations.push_back({.action = ring::Action::output,
-                          .source = static_cast<std::uint16_t>(workload_.source_count() + index),
-                          .cpu = static_cast<std::uint16_t>(kernel_.perf->cpus()[index]),
+                          .source = static_cast<std::uint16_t>(producing_sources() + index),
+                          .cpu = static_cast<std::uint16_t>(cpus[index % cpus.size()]),
                           .size = closing_record_bytes});
   }
   if (operations.empty()) return {};
@@ -305,8 +327,8 @@ ring::Result<void> open_ringbuf(const Scenario& scenario, const real::ProducersO
   return {};
 }
 
-ring::Result<void> open_perf(const Scenario& scenario, bool consumer_owns_rings, const real::ProducersOptions& limits,
-                             KernelRings& rings) {
+ring::Result<void> open_perf(const Scenario& scenario, std::uint32_t sources, bool consumer_owns_rings,
+                             const real::ProducersOptions& limits, KernelRings& rings) {
   const real::PerfOptions options{
       .cpus = {},
       .data_pages = static_cast<std::uint32_t>(scenario.ring.size / static_cast<std::uint64_t>(getpagesize())),
@@ -315,7 +337,13 @@ ring::Result<void> open_perf(const Scenario& scenario, bool consumer_owns_rings,
   auto perf = consumer_owns_rings ? real::PerfRings::map_only(options) : real::PerfRings::create(options);
   if (!perf) return tl::unexpected(perf.error());
   rings.perf.emplace(std::move(*perf));
-  auto producers = real::Producers::load(*rings.perf, limits);
+  if (scenario.ring.sides == 2) {
+    auto side_1 = real::PerfRings::create(options);
+    if (!side_1) return tl::unexpected(side_1.error());
+    rings.perf_side_1.emplace(std::move(*side_1));
+  }
+  auto producers = rings.perf_side_1 ? real::Producers::load_swap(*rings.perf, *rings.perf_side_1, sources, limits)
+                                     : real::Producers::load(*rings.perf, limits);
   if (!producers) return tl::unexpected(producers.error());
   rings.producers.emplace(std::move(*producers));
   return {};
@@ -337,8 +365,9 @@ ring::Result<std::unique_ptr<World>> make_kernel_world(const WorldRequest& reque
       .holds = std::any_of(scenario.sources.begin(), scenario.sources.end(),
                            [](const SourcePlan& plan) { return plan.action == ring::Action::hold; })};
   const bool owns = (request.consumer->needs & RINGSIDE_OWNS_RINGS) != 0;
-  auto opened = request.kind == ring::RingKind::ringbuf ? open_ringbuf(scenario, limits, rings)
-                                                        : open_perf(scenario, owns, limits, rings);
+  auto opened = request.kind == ring::RingKind::ringbuf
+                    ? open_ringbuf(scenario, limits, rings)
+                    : open_perf(scenario, workload.source_count(), owns, limits, rings);
   if (!opened) return tl::unexpected(opened.error());
   auto world = std::make_unique<KernelWorld>(request, std::move(workload), std::move(rings));
   if (auto ready = world->prepare(request.consumer->trigger); !ready) return tl::unexpected(ready.error());

@@ -368,6 +368,9 @@ ring::Result<void> validate_for_kernel(const Scenario& scenario) {
     return refuse(scenario, "faults.stall_every is nothing that a kernel can be asked for; action = \"hold\" is",
                   remedy);
   }
+  if (scenario.ring.sides == 2 && (scenario.drive == Drive::free || scenario.ring.start != 0)) {
+    return refuse(scenario, "a kernel's two sides are stepped and start at 0", remedy);
+  }
   if (scenario.ring.start > farthest_kernel_start) {
     return refuse(scenario, fmt::format("a kernel's ring cannot be brought to position {}", scenario.ring.start),
                   remedy);

@@ -42,6 +42,13 @@ const ringside_counters& counters_of(const Program& program, std::uint32_t sourc
   return program.shared().counters[source];
 }
 
+/// Of a source of an A/B swap (Producers::load_swap); 0 where there are no sides.
+std::size_t side_of(const Program& program, std::uint32_t source) {
+  const std::uint32_t sources = program.swap_sources();
+  if (program.swap() == nullptr || source < sources) return 0;
+  return source < 2 * sources || source - 2 * sources >= program.cpus().size() ? 1 : 0;
+}
+
 /// How prefilling cuts its bytes: one record spans at most `most` bytes, and `overhead` of them are not payload.
 struct PrefillShape {
   std::uint64_t least;
@@ -89,6 +96,25 @@ ring::Result<Producers> Producers::load(const PerfRings& rings, const ProducersO
   return Producers(std::move(*program));
 }
 
+ring::Result<Producers> Producers::load_swap(const PerfRings& side_0, const PerfRings& side_1, std::uint32_t sources,
+                                             const ProducersOptions& options) {
+  auto program = Program::load_swap(side_0, side_1, sources, options);
+  if (!program) return tl::unexpected(program.error());
+  return Producers(std::move(*program));
+}
+
+// The same three words, which programs have in a type of the kernel's (program.cc asserts so).
+ringside_swap* Producers::swap() const { return reinterpret_cast<ringside_swap*>(&program_->swap()->words); }
+
+std::uint64_t Producers::in_flight(std::uint32_t side) const {
+  // First those that chose: who is over by the second load may have chosen after the first.
+  const std::uint64_t chosen = __atomic_load_n(&program_->swap()->chosen[side], __ATOMIC_ACQUIRE);
+  const std::uint64_t over = __atomic_load_n(&program_->swap()->over[side], __ATOMIC_ACQUIRE);
+  return chosen > over ? chosen - over : 0;
+}
+
+std::uint64_t Producers::counted() const { return __atomic_load_n(&program_->swap()->counted, __ATOMIC_ACQUIRE); }
+
 ring::ProducerLedger Producers::ledger(std::uint32_t source_count) const {
   assert(source_count <= max_sources);
   ring::ProducerLedger ledger;
@@ -97,11 +123,16 @@ ring::ProducerLedger Producers::ledger(std::uint32_t source_count) const {
     const ringside_counters& counters = counters_of(*program_, source);
     ledger.sources.push_back(source_ledger(counters));
     const auto ring = std::find(cpus.begin(), cpus.end(), counters.cpu);
-    if (ring != cpus.end()) ledger.sources.back().ring = static_cast<std::uint32_t>(ring - cpus.begin());
+    if (ring == cpus.end()) continue;
+    const std::size_t first = side_of(*program_, source) * cpus.size();
+    ledger.sources.back().ring = static_cast<std::uint32_t>(first + static_cast<std::size_t>(ring - cpus.begin()));
   }
-  ledger.unreported_losses.assign(std::max<std::size_t>(cpus.size(), 1), 0);
-  for (std::size_t ring = 0; ring < cpus.size(); ++ring) {
-    ledger.unreported_losses[ring] = load_relaxed(program_->shared().unreported_losses[cpus[ring]]);
+  const std::size_t sides = program_->swap() == nullptr ? 1 : 2;
+  ledger.unreported_losses.assign(std::max<std::size_t>(sides * cpus.size(), 1), 0);
+  for (std::size_t ring = 0; ring < sides * cpus.size(); ++ring) {
+    const std::uint32_t first = ring < cpus.size() ? 0 : RINGSIDE_CPUS / 2;
+    ledger.unreported_losses[ring] =
+        load_relaxed(program_->shared().unreported_losses[first + cpus[ring % cpus.size()]]);
   }
   return ledger;
 }

@@ -49,6 +49,17 @@ class Producers {
   /// Needs CAP_PERFMON too. Map-only rings are fine.
   static ring::Result<Producers> load(const PerfRings& rings, const ProducersOptions& options = {});
 
+  /// Loads the programs of an A/B swap (ringside_swap) of two sets of rings on the same CPUs.
+  /// A source below `sources` has one id on side 0 and another, higher by `sources`, on side 1; the ids above are those
+  /// of closing sources, one a ring, side 0's first.
+  static ring::Result<Producers> load_swap(const PerfRings& side_0, const PerfRings& side_1, std::uint32_t sources,
+                                           const ProducersOptions& options = {});
+  /// Of an A/B swap: its words; programs that have chosen a side and are not over, at least; and those that have
+  /// counted themselves, at least, when samples is read after this.
+  ringside_swap* swap() const;
+  std::uint64_t in_flight(std::uint32_t side) const;
+  std::uint64_t counted() const;
+
   /// What sources 0 ... source_count-1 did. Exact once their producers have ended or stand still. A source's ring is
   /// the one of the CPU of its last attempt.
   ring::ProducerLedger ledger(std::uint32_t source_count) const;
@@ -130,6 +141,32 @@ class Hold {
  private:
   struct State;
   explicit Hold(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+struct StraggleOptions {
+  std::uint32_t source = 0;  ///< of an A/B swap
+  std::uint32_t cpu = 0;     ///< where it runs, and takes all of the CPU until it is let go
+  std::uint32_t size = 64;   ///< bytes of its record
+};
+
+/// A program of an A/B swap that has read the transfer count and has neither counted itself nor put its record out. The
+/// caller must be able to run on another CPU meanwhile.
+class Straggler {
+ public:
+  /// Returns when it has chosen its side. One at a time for each Producers.
+  static ring::Result<Straggler> start(const Producers& producers, const StraggleOptions& options);
+  ~Straggler();
+  Straggler(Straggler&&) noexcept;
+  Straggler& operator=(Straggler&&) noexcept;
+
+  /// Lets it go and waits until its record is put out. Its result: 0 or a negative errno. ETIMEDOUT when it was held
+  /// for more than two seconds and went on by itself. Once only.
+  ring::Result<int> finish();
+
+ private:
+  struct State;
+  explicit Straggler(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

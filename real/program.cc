@@ -12,6 +12,7 @@
 
 #include "bpf/perf.skel.h"
 #include "bpf/ringbuf.skel.h"
+#include "bpf/swap.skel.h"
 #include "real/quiet_libbpf.h"
 #include "ring/layout.h"
 
@@ -21,6 +22,9 @@ static_assert(max_sources + 1 == RINGSIDE_SOURCES && prefill_source == max_sourc
 static_assert(RINGSIDE_SUBMIT == static_cast<int>(ring::Action::submit) &&
               RINGSIDE_DISCARD == static_cast<int>(ring::Action::discard) &&
               RINGSIDE_OUTPUT == static_cast<int>(ring::Action::output));
+
+static_assert(sizeof(ringside_swap_words) == sizeof(ringside_swap) &&
+              offsetof(ringside_swap_words, samples) == offsetof(ringside_swap, samples));
 
 namespace {
 
@@ -63,15 +67,22 @@ class SkeletonProgram final : public Program {
       : Program(kind, sizes.scratch_bytes - RINGSIDE_CHUNK, sizes.slots) {}
   ~SkeletonProgram() override { Skeleton::destroy(skeleton_); }
 
-  ring::Result<void> load(const char* kind, int map_fd, const Sizes& sizes, const ProducersOptions& options,
-                          std::vector<std::uint32_t> cpus) {
-    const QuietLibbpf quiet;
+  ring::Result<void> open(const char* kind) {
     skeleton_ = Skeleton::open();
     if (skeleton_ == nullptr) return load_error(kind, errno, needed_kernel);
+    return {};
+  }
+  Skeleton& skeleton() { return *skeleton_; }
+
+  /// When it is open.
+  ring::Result<void> load(const char* kind, int map_fd, const Sizes& sizes, const ProducersOptions& options,
+                          std::vector<std::uint32_t> cpus) {
     skeleton_->rodata->scratch_bytes = sizes.scratch_bytes;
     bpf_map__set_value_size(skeleton_->maps.scratch, sizes.scratch_bytes);
     bpf_map__set_max_entries(skeleton_->maps.scratch, sizes.slots + buffers_before_slots);
-    bpf_program__set_autoload(skeleton_->progs.flood, options.floods);
+    if constexpr (requires { skeleton_->progs.flood; }) {
+      bpf_program__set_autoload(skeleton_->progs.flood, options.floods);
+    }
     if constexpr (requires { skeleton_->progs.hold; }) {
       bpf_program__set_autoload(skeleton_->progs.flood_fixed, options.floods);
       bpf_program__set_autoload(skeleton_->progs.hold, options.holds);
@@ -83,8 +94,15 @@ class SkeletonProgram final : public Program {
     cpus_ = std::move(cpus);
     // Negative for a program that was not loaded.
     descriptors_.script = bpf_program__fd(skeleton_->progs.script);
-    descriptors_.flood = bpf_program__fd(skeleton_->progs.flood);
-    nested_ = skeleton_->progs.nested;
+    if constexpr (requires { skeleton_->progs.nested; }) {
+      descriptors_.flood = bpf_program__fd(skeleton_->progs.flood);
+      nested_ = skeleton_->progs.nested;
+    }
+    if constexpr (requires { skeleton_->progs.straggle; }) {
+      descriptors_.straggle = bpf_program__fd(skeleton_->progs.straggle);
+      swap_ = &skeleton_->bss->swap;
+      swap_sources_ = skeleton_->rodata->swap_sources;
+    }
     if constexpr (requires { skeleton_->progs.hold; }) {
       descriptors_.flood_fixed = bpf_program__fd(skeleton_->progs.flood_fixed);
       descriptors_.hold = bpf_program__fd(skeleton_->progs.hold);
@@ -109,8 +127,11 @@ ring::Result<std::shared_ptr<Program>> load_as(ring::RingKind kind, int map_fd, 
   const auto sizes = sizes_of(options, ring_bytes);
   if (!sizes) return tl::unexpected(sizes.error());
   auto program = std::make_shared<SkeletonProgram<Skeleton>>(kind, *sizes);
-  auto loaded = program->load(kind == ring::RingKind::ringbuf ? "a ring buffer" : "perf rings", map_fd, *sizes, options,
-                              std::move(cpus));
+  const QuietLibbpf quiet;
+  auto loaded = program->open(kind == ring::RingKind::ringbuf ? "a ring buffer" : "perf rings");
+  if (loaded)
+    loaded = program->load(kind == ring::RingKind::ringbuf ? "a ring buffer" : "perf rings", map_fd, *sizes, options,
+                           std::move(cpus));
   if (loaded) loaded = program->make_fence();
   if (!loaded) return tl::unexpected(loaded.error());
   return program;
@@ -125,6 +146,30 @@ ring::Result<std::shared_ptr<Program>> Program::load(const RingbufMap& ring, con
 ring::Result<std::shared_ptr<Program>> Program::load(const PerfRings& rings, const ProducersOptions& options) {
   return load_as<perf_bpf>(ring::RingKind::perf, rings.map_fd(), options, 0,
                            {rings.cpus().begin(), rings.cpus().end()});
+}
+
+ring::Result<std::shared_ptr<Program>> Program::load_swap(const PerfRings& side_0, const PerfRings& side_1,
+                                                          std::uint32_t sources, const ProducersOptions& options) {
+  constexpr const char* kind = "an A/B swap of perf rings";
+  const auto cpus = side_0.cpus();
+  if (2 * (sources + cpus.size()) > max_sources || *std::max_element(cpus.begin(), cpus.end()) >= RINGSIDE_CPUS / 2) {
+    return ring::error(fmt::format("load BPF programs for {}", kind),
+                       fmt::format("{} sources on {} CPUs are too many", sources, cpus.size()));
+  }
+  const auto sizes = sizes_of(options, 0);
+  if (!sizes) return tl::unexpected(sizes.error());
+  auto program = std::make_shared<SkeletonProgram<swap_bpf>>(ring::RingKind::perf, *sizes);
+  const QuietLibbpf quiet;
+  if (auto opened = program->open(kind); !opened) return tl::unexpected(opened.error());
+  program->skeleton().rodata->swap_sources = sources;
+  program->skeleton().rodata->swap_rings = static_cast<std::uint32_t>(cpus.size());
+  if (const int code = bpf_map__reuse_fd(program->skeleton().maps.other_ring, side_1.map_fd()); code != 0) {
+    return load_error(kind, -code, needed_kernel);
+  }
+  auto loaded = program->load(kind, side_0.map_fd(), *sizes, options, {cpus.begin(), cpus.end()});
+  if (loaded) loaded = program->make_fence();
+  if (!loaded) return tl::unexpected(loaded.error());
+  return program;
 }
 
 ring::Result<std::uint32_t> Program::take_slot() {

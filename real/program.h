@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bpf/shared.h"
+#include "bpf/swap.h"
 #include "real/producers.h"
 #include "real/wakeup_fence.h"
 #include "ring/judge.h"
@@ -23,12 +24,18 @@ class Program {
  public:
   static ring::Result<std::shared_ptr<Program>> load(const RingbufMap& ring, const ProducersOptions& options);
   static ring::Result<std::shared_ptr<Program>> load(const PerfRings& rings, const ProducersOptions& options);
+  /// Of an A/B swap, for `sources` sources. The rings of both are of the same CPUs.
+  static ring::Result<std::shared_ptr<Program>> load_swap(const PerfRings& side_0, const PerfRings& side_1,
+                                                          std::uint32_t sources, const ProducersOptions& options);
   virtual ~Program() = default;
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
   ring::RingKind kind() const { return kind_; }
   ringside_shared& shared() const { return *shared_; }
+  /// Of an A/B swap, else null.
+  ringside_swap_state* swap() const { return swap_; }
+  std::uint32_t swap_sources() const { return swap_sources_; }
   std::uint32_t max_record_bytes() const { return max_record_bytes_; }
   /// perf: the CPUs of the rings, in ring order.
   const std::vector<std::uint32_t>& cpus() const { return cpus_; }
@@ -39,6 +46,7 @@ class Program {
     int flood = -1;
     int flood_fixed = -1;
     int hold = -1;
+    int straggle = -1;
   };
   const Descriptors& descriptors() const { return descriptors_; }
   /// The hardirq program, to attach.
@@ -64,6 +72,8 @@ class Program {
   Descriptors descriptors_;
   bpf_program* nested_ = nullptr;
   ringside_shared* shared_ = nullptr;
+  ringside_swap_state* swap_ = nullptr;
+  std::uint32_t swap_sources_ = 0;
   WakeupFence wakeups_;
 
  private:
