@@ -120,6 +120,9 @@ tl::unexpected<ring::Error> usage(const Flag& flag, const BadValue& value) {
 
 /// Some flags mean less, or something else, to some commands.
 std::string description_of(const std::string& command, const Flag& flag) {
+  if (command == "mutants" && flag.name == "--world") {
+    return "model, kernel, both of them, or explored; default: every world that this machine can run";
+  }
   if (command == "mutants" && flag.name == "--consumer") {
     return "only these, see `ringside list mutants`; default: every mutant";
   }
@@ -334,10 +337,21 @@ ring::Result<void> take_explore(const Flags& flags, ExploreAsk& ask) {
   return {};
 }
 
+/// Mutants are tried in the explored world as well; a check explores nothing.
+ring::Result<void> take_worlds(const Flag& flag, Command command, std::vector<harness::WorldKind>& worlds) {
+  if (command == Command::mutants && !flag.given()) worlds.push_back(harness::WorldKind::explored);
+  const ring::Result<void> taken = take(flag, parse_worlds, worlds);
+  if (taken && command == Command::check && worlds.front() == harness::WorldKind::explored) {
+    return usage("read " + flag.origin, "consumers are not checked in the explored world",
+                 "`ringside explore` explores programs, `ringside mutants --world explored` mutants");
+  }
+  return taken;
+}
+
 /// What can fail, in the order of the help, so that the first error is the one that a reader of the line meets first.
 ring::Result<void> take_all(const Flags& flags, Invocation& invocation) {
   harness::CheckOptions& options = invocation.options;
-  ring::Result<void> taken = take(flags.world, parse_worlds, options.worlds);
+  ring::Result<void> taken = take_worlds(flags.world, invocation.command, options.worlds);
   if (taken) taken = take_rings(flags.ring, options.rings);
   if (taken && flags.ring.given()) invocation.conform.rings = options.rings;
   if (taken) taken = take(flags.scripts, parse_count, invocation.conform.scripts);

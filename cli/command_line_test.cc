@@ -109,6 +109,18 @@ TEST_F(CommandLine, LeavesTheWorldsOpenWhenNoneIsNamed) {
   EXPECT_EQ(invocation.options.worlds, (std::vector{WorldKind::model, WorldKind::kernel}));
 }
 
+TEST_F(CommandLine, TriesMutantsInTheExploredWorldAsWell) {
+  EXPECT_EQ(read({"mutants"}).options.worlds, (std::vector{WorldKind::model, WorldKind::kernel, WorldKind::explored}));
+  EXPECT_EQ(read({"mutants", "--world", "both"}).options.worlds, (std::vector{WorldKind::model, WorldKind::kernel}));
+  EXPECT_EQ(read({"mutants", "--world", "explored"}).options.worlds, std::vector{WorldKind::explored});
+}
+
+TEST_F(CommandLine, RefusesToCheckInTheExploredWorld) {
+  EXPECT_EQ(complaint({"check", "--world", "explored"}),
+            "read --world: consumers are not checked in the explored world; `ringside explore` explores programs, "
+            "`ringside mutants --world explored` mutants");
+}
+
 TEST_F(CommandLine, TakesEveryFlagFromTheEnvironment) {
   variables = {{"RINGSIDE_WORLD", "kernel"},   {"RINGSIDE_RING", "ringbuf"},    {"RINGSIDE_CONSUMER", "copy,libbpf"},
                {"RINGSIDE_SCENARIO", "wrap"},  {"RINGSIDE_PLUGIN", "q.so"},     {"RINGSIDE_RECORDS", "3M"},

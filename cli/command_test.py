@@ -7,6 +7,7 @@ Usage: command_test.py RINGSIDE PLUGIN_FOLDER [unittest arguments]
 import json
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from pathlib import Path
 
 RINGSIDE = ""
 PLUGINS = Path()
+EXPLORED = Path()  # the explored programs beside the command; there are none where they cannot be built
 DEADLINE_S = 110
 SEED = "20261130"  # of every run that names none: what a test shows must not hang on the day's luck
 
@@ -209,6 +211,41 @@ class Check(Case):
         self.assertEqual(result.returncode, 3)
         self.assertEqual(result.stderr, "ringside: write report to standard output: ENOSPC\n")
 
+    def test_every_mutant_is_convicted_in_every_world_where_it_must_be(self):
+        report = json.loads(ringside("mutants", "--quiet", "--format", "json").stdout)
+        trials = {(mutant["mutant"], mutant["run"]["world"]): mutant for mutant in report["mutants"]}
+        listed = json.loads(ringside("list", "mutants", "--format", "json").stdout)["mutants"]
+        wanted = {(mutant["name"], world) for mutant in listed for world in mutant["worlds"].split(", ")}
+        self.assertEqual(set(trials), wanted)
+        may_lack = {"kernel"} if EXPLORED.is_dir() else {"kernel", "explored"}
+        for (name, world), trial in trials.items():
+            with self.subTest(mutant=name, world=world):
+                skipped = trial["run"]["outcome"] == "skipped" and world in may_lack
+                self.assertTrue(trial["convicted"] or skipped, trial["run"])
+
+    def test_a_world_without_its_programs_is_skipped_aloud_or_refused(self):
+        alone = self.folder / "ringside"
+        shutil.copy(RINGSIDE, alone)
+        named = subprocess.run([alone, "mutants", "--world", "explored"], capture_output=True, text=True, check=False,
+                               env=environment())
+        self.assertEqual((named.returncode, named.stdout), (3, ""))
+        self.assertIn(f"there is no explored program in {self.folder}/explored", named.stderr)
+        both = subprocess.run([alone, "mutants", "--consumer", "ignore_busy"], capture_output=True, text=True,
+                              check=False, env=environment())
+        self.assertEqual(both.returncode, 0, both.stdout + both.stderr)
+        self.assertIn("not every explored program can be run here", both.stderr)
+        self.assertIn("ignore_busy (ringbuf), explored: skipped: there is no explored program", both.stdout)
+
+    def test_a_check_explores_nothing(self):
+        result = ringside("check", "--world", "explored")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("ringside mutants --world explored", result.stderr)
+
+    def test_a_mutant_that_is_not_tried_in_the_worlds_named_is_wrong_usage(self):
+        result = ringside("mutants", "--world", "model", "--consumer", "header_relaxed")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("none of these mutants must be convicted in the worlds named", result.stderr)
+
     def test_a_mutant_is_convicted(self):
         result = ringside("mutants", "--world", "model", "--consumer", "ignore_busy", "forget_lost")
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
@@ -340,4 +377,5 @@ class Telling(Case):
 if __name__ == "__main__":
     RINGSIDE = os.path.abspath(sys.argv[1])
     PLUGINS = Path(sys.argv[2]).resolve()
+    EXPLORED = Path(RINGSIDE).parent / "explored"
     unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

@@ -70,6 +70,15 @@ int mutants(const Invocation& invocation) {
   // A mistyped name is wrong usage, not a fault: it is looked up before anything runs.
   const ring::Result<std::size_t> planned = plan_mutants(invocation.options);
   if (!planned) return fail(planned.error(), exit_usage);
+  if (const std::optional<std::string> obstacle = explored_obstacle(invocation.options)) {
+    if (invocation.worlds_named) {
+      return fail(ring::error("run explored programs", *obstacle, "leave --world out to try the others alone").value(),
+                  exit_cannot);
+    }
+    if (!invocation.quiet) {
+      write_remark(fmt::format("ringside: not every explored program can be run here: {}\n", *obstacle));
+    }
+  }
   return run_and_report<harness::MutantReport>(
       invocation, "trial", *planned,
       [&](harness::MutantReport& report, const harness::ProgressSink& sink) -> ring::Result<void> {

@@ -41,5 +41,14 @@ TEST(ExitStatus, TellsAnEscapedMutant) {
   EXPECT_EQ(exit_status(report), 1);
 }
 
+TEST(ExitStatus, TellsAMutantThatTheExplorerAcquits) {
+  using harness::example::explored_mutant;
+  harness::MutantReport report;
+  report.mutants = {explored_mutant("a", DefectKind::phantom, DefectKind::data_race, DefectKind::data_race)};
+  EXPECT_EQ(exit_status(report), 0);
+  report.mutants.push_back(explored_mutant("b", DefectKind::phantom, DefectKind::data_race, DefectKind::phantom));
+  EXPECT_EQ(exit_status(report), 1);
+}
+
 }  // namespace
 }  // namespace ringside::cli

@@ -91,9 +91,9 @@ Value<std::uint64_t> parse_duration_ms(std::string_view text) {
 
 Value<std::vector<harness::WorldKind>> parse_worlds(std::string_view text) {
   using harness::WorldKind;
-  static const std::vector<std::string> valid{"model", "kernel", "both"};
+  static const std::vector<std::string> valid{"model", "kernel", "both", "explored"};
   if (text == "both") return std::vector{WorldKind::model, WorldKind::kernel};
-  for (const WorldKind world : {WorldKind::model, WorldKind::kernel}) {
+  for (const WorldKind world : {WorldKind::model, WorldKind::kernel, WorldKind::explored}) {
     if (text == harness::name_of(world)) return std::vector{world};
   }
   return unknown_name(text, valid);

@@ -68,6 +68,7 @@ TEST(Worlds, KnowsBoth) {
   using harness::WorldKind;
   EXPECT_EQ(parse_worlds("both"), (std::vector{WorldKind::model, WorldKind::kernel}));
   EXPECT_EQ(parse_worlds("kernel"), std::vector{WorldKind::kernel});
+  EXPECT_EQ(parse_worlds("explored"), std::vector{WorldKind::explored});
 }
 
 TEST(Names, AnUnknownOneMeetsTheNearest) {

@@ -23,7 +23,10 @@ bool Judged::reads_overwrite_rings() const {
 
 bool Judged::reads_sides() const { return consumer != nullptr && (consumer->claims & RINGSIDE_CLAIM_READS_SIDES) != 0; }
 
-bool JudgedMutant::tried_in(WorldKind world) const { return world == WorldKind::model ? trial.model : trial.kernel; }
+bool JudgedMutant::tried_in(WorldKind world) const {
+  if (world == WorldKind::explored) return !trial.program.empty();
+  return world == WorldKind::model ? trial.model : trial.kernel;
+}
 
 std::vector<JudgedMutant> all_mutants() {
   std::vector<JudgedMutant> all;

@@ -43,6 +43,10 @@ struct JudgedMutant {
 
   /// Whether it must be convicted there.
   bool tried_in(WorldKind world) const;
+  /// Of what.
+  ring::DefectKind expected_in(WorldKind world) const {
+    return world == WorldKind::explored ? trial.explored : expected;
+  }
 };
 /// All of them: those of consumers first.
 std::vector<JudgedMutant> all_mutants();

@@ -8,9 +8,12 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "harness/catalogue.h"
 #include "harness/child.h"
+#include "harness/explored_trials.h"
 #include "harness/nearest.h"
 #include "harness/shell.h"
 #include "harness/text_layout.h"
@@ -216,19 +219,36 @@ class Runner {
       : options_(options), progress_(progress), total_(total) {}
 
   RunResult run(const Cell& cell) {
-    tell({.index = index_, .total = total_, .spec = &cell.spec});
-    const auto begin = std::chrono::steady_clock::now();
-    RunResult result = run_or_skip(cell);
-    result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    result.repeat = repeat_line(options_, cell.spec);
-    tell({.index = index_, .total = total_, .spec = &cell.spec, .result = &result});
-    ++index_;
-    return result;
+    return timed(cell.spec, repeat_line(options_, cell.spec), [&] { return run_or_skip(cell); });
+  }
+
+  /// Of a mutant in the explored world; and how many executions that took.
+  std::pair<RunResult, std::uint64_t> explore(const RunSpec& spec, std::string_view memory) {
+    if (!explored_) explored_.emplace(options_.explored);
+    std::uint64_t executions = 0;
+    RunResult result = timed(spec, explore_line(spec.scenario, memory), [&] {
+      ExploredTrial trial = explored_->run(spec, memory);
+      executions = trial.executions;
+      return std::move(trial.run);
+    });
+    return {std::move(result), executions};
   }
 
  private:
   void tell(const Progress& progress) const {
     if (progress_) progress_(progress);
+  }
+
+  template <class Work>
+  RunResult timed(const RunSpec& spec, std::string repeat, const Work& work) {
+    tell({.index = index_, .total = total_, .spec = &spec});
+    const auto begin = std::chrono::steady_clock::now();
+    RunResult result = work();
+    result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    result.repeat = std::move(repeat);
+    tell({.index = index_, .total = total_, .spec = &spec, .result = &result});
+    ++index_;
+    return result;
   }
 
   RunResult run_or_skip(const Cell& cell) {
@@ -258,7 +278,33 @@ class Runner {
   std::size_t index_ = 0;
   bool kernel_looked_at_ = false;
   std::optional<std::string> kernel_missing_;
+  std::optional<ExploredTrials> explored_;
 };
+
+/// One trial; it must be convicted in that world.
+ring::Result<MutantResult> try_mutant(Runner& runner, const CheckOptions& options, const JudgedMutant& mutant,
+                                      WorldKind world) {
+  MutantResult result{.mutant = mutant.judged.name(),
+                      .own = mutant.expected,
+                      .expected = mutant.expected_in(world),
+                      .run = {},
+                      .executions = 0};
+  const ring::RingKind kind = kind_of(mutant.judged);
+  if (world == WorldKind::explored) {
+    const RunSpec spec{.consumer = result.mutant,
+                       .scenario = std::string(mutant.trial.program),
+                       .world = world,
+                       .ring = kind,
+                       .seed = options.seed,
+                       .records = 0};
+    std::tie(result.run, result.executions) = runner.explore(spec, mutant.trial.memory);
+    return result;
+  }
+  auto scenario = find_scenario(std::string(mutant.trial.scenario));
+  if (!scenario) return tl::unexpected(scenario.error());
+  result.run = runner.run(cell_of(options, world, kind, *scenario, mutant.judged));
+  return result;
+}
 
 }  // namespace
 
@@ -311,6 +357,19 @@ ring::Result<std::vector<RunResult>> run_check(const CheckOptions& options, cons
   return results;
 }
 
+std::optional<std::string> explored_obstacle(const CheckOptions& options) {
+  const bool asked =
+      std::find(options.worlds.begin(), options.worlds.end(), WorldKind::explored) != options.worlds.end();
+  const auto mutants = named_mutants(options.consumers);
+  if (!asked || !mutants) return std::nullopt;
+  const ExploredTrials trials(options.explored);
+  for (const JudgedMutant& mutant : *mutants) {
+    if (!mutant.tried_in(WorldKind::explored)) continue;
+    if (auto obstacle = trials.obstacle(mutant.trial.program)) return obstacle;
+  }
+  return std::nullopt;
+}
+
 ring::Result<std::size_t> plan_mutants(const CheckOptions& options) {
   const auto mutants = named_mutants(options.consumers);
   if (!mutants) return tl::unexpected(mutants.error());
@@ -325,18 +384,23 @@ ring::Result<std::size_t> plan_mutants(const CheckOptions& options) {
 ring::Result<std::vector<MutantResult>> run_mutants(const CheckOptions& options, const ProgressSink& progress) {
   auto mutants = named_mutants(options.consumers);
   if (!mutants) return tl::unexpected(mutants.error());
+  return run_mutants(*mutants, options, progress);
+}
+
+ring::Result<std::vector<MutantResult>> run_mutants(const std::vector<JudgedMutant>& mutants,
+                                                    const CheckOptions& options, const ProgressSink& progress) {
   const ring::SignalGuard guard;
-  Runner runner(options, progress, count_trials(*mutants, options.worlds));
+  Runner runner(options, progress, count_trials(mutants, options.worlds));
   std::vector<MutantResult> results;
-  for (const JudgedMutant& mutant : *mutants) {
-    const ring::RingKind kind = kind_of(mutant.judged);
+  for (const JudgedMutant& mutant : mutants) {
     for (const WorldKind world : options.worlds) {
       if (!mutant.tried_in(world)) continue;
       if (ring::interrupted_by() != 0) return results;
-      auto scenario = find_scenario(std::string(mutant.trial.scenario));
-      if (!scenario) return tl::unexpected(scenario.error());
-      const Cell cell = cell_of(options, world, kind, *scenario, mutant.judged);
-      results.push_back({.mutant = mutant.judged.name(), .expected = mutant.expected, .run = runner.run(cell)});
+      auto result = try_mutant(runner, options, mutant, world);
+      if (!result) return tl::unexpected(result.error());
+      // What the signal cut short was not tried.
+      if (ring::interrupted_by() != 0 && result->run.outcome == Outcome::fault) return results;
+      results.push_back(std::move(*result));
     }
   }
   return results;

@@ -163,6 +163,7 @@ Defect crash_defect(const Shared& shared) {
 
 RunResult defective(const RunSpec& spec, Defect defect, std::uint64_t deliveries) {
   RunResult result{.spec = spec, .outcome = Outcome::defects};
+  defect.records = deliveries;
   result.verdict.defects.push_back(std::move(defect));
   result.verdict.notes.push_back(
       fmt::format("the ledgers went with the consumer; it had delivered {} records", deliveries));

@@ -45,7 +45,7 @@ inline RunResult bad_run(std::string consumer, std::string scenario, const std::
   RunResult run = clean_run(std::move(consumer), std::move(scenario), world, ring);
   run.outcome = Outcome::defects;
   for (const ring::DefectKind kind : kinds) {
-    run.verdict.defects.push_back({kind, 0, 1, 77, 4, "source 1 record 77 is the first one"});
+    run.verdict.defects.push_back({kind, 0, 1, 77, 4, "source 1 record 77 is the first one", 1204});
     if (kind != ring::DefectKind::lost) continue;
     run.verdict.accounting.delivered -= 4;
     run.verdict.accounting.missing += 4;
@@ -77,10 +77,26 @@ inline Report report_of(std::vector<RunResult> runs) {
   return report;
 }
 
+/// A program that failed in the 105th execution.
+inline MutantResult explored_mutant(std::string mutant, ring::DefectKind own, ring::DefectKind expected,
+                                    ring::DefectKind found) {
+  MutantResult result;
+  result.mutant = mutant;
+  result.own = own;
+  result.expected = expected;
+  result.run.spec = {mutant, mutant, WorldKind::explored, ring::RingKind::ringbuf, 255, 0};
+  result.run.outcome = Outcome::defects;
+  result.run.verdict.defects.push_back({.kind = found, .detail = "asleep beside a record: consumer"});
+  result.run.wall_seconds = 0.01;
+  result.run.repeat = "ringside explore " + mutant;
+  result.executions = 105;
+  return result;
+}
+
 inline MutantResult mutant_of(RunResult run, ring::DefectKind expected) {
   MutantResult result;
   result.mutant = run.spec.consumer;
-  result.expected = expected;
+  result.own = result.expected = expected;
   result.run = std::move(run);
   return result;
 }

@@ -66,7 +66,8 @@ void fill_outcome(JunitCase& result, const RunResult& run) {
 std::string lines_of(const RunResult& run) {
   std::ostringstream lines;
   for (const ring::Defect& defect : run.verdict.defects) lines << defect << '\n';
-  lines << "accounting: " << run.verdict.accounting << '\n' << "repeat: " << run.repeat;
+  if (run.spec.world != WorldKind::explored) lines << "accounting: " << run.verdict.accounting << '\n';
+  lines << "repeat: " << run.repeat;
   return lines.str();
 }
 
@@ -113,6 +114,11 @@ JunitCase case_of(const MutantResult& mutant) {
         fmt::format("should be convicted of {}, was convicted of {}", ring::name_of(mutant.expected), found);
     result.body = lines_of(mutant.run);
   }
+  if (mutant.convicted()) {
+    const char* const noun = mutant.run.spec.world == WorldKind::explored ? "execution" : "record";
+    result.said =
+        fmt::format("convicted of {} after {}", ring::name_of(mutant.expected), counted(mutant.effort(), noun));
+  }
   return result;
 }
 
@@ -121,6 +127,9 @@ void append_case(pugi::xml_node& suite, const JunitCase& result) {
   set(node, "classname", suite.attribute("name").value());
   set(node, "name", result.name);
   set_seconds(node, result.seconds);
+  if (!result.said.empty()) {
+    node.append_child("system-out").append_child(pugi::node_pcdata).set_value(xml_text(result.said).c_str());
+  }
   if (result.outcome == nullptr) return;
   pugi::xml_node outcome = node.append_child(result.outcome);
   if (!result.type.empty()) set(outcome, "type", result.type);
@@ -162,7 +171,7 @@ void append_suite(pugi::xml_node& root, const std::string& name, const std::vect
 /// Of runs: worlds in their order, in each the kinds of ring.
 std::vector<std::string> suites_of_runs() {
   std::vector<std::string> suites;
-  for (const WorldKind world : {WorldKind::model, WorldKind::kernel}) {
+  for (const WorldKind world : {WorldKind::model, WorldKind::kernel, WorldKind::explored}) {
     for (const ring::RingKind ring : {ring::RingKind::ringbuf, ring::RingKind::perf, ring::RingKind::user_ringbuf}) {
       suites.push_back(suite_of(world, ring));
     }

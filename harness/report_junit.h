@@ -19,6 +19,7 @@ struct JunitCase {
   std::string type;
   std::string message;
   std::string body;
+  std::string said = {};  ///< of a case that passed: what it found; may be empty
 };
 
 /// The document. Suites stand in the order of `suites`, those without a case are left out.

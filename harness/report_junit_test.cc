@@ -78,6 +78,22 @@ TEST(ReportJunit, CarriesTheSeed) {
   EXPECT_EQ(std::string{seed.attribute("value").value()}, "0x00000000000000ff");
 }
 
+TEST(ReportJunit, SaysOfWhatAMutantWasConvictedAndAfterHowMuch) {
+  MutantReport report;
+  report.context = example::context();
+  report.mutants = {example::mutant_of(bad_run("m", "s", {DefectKind::torn}), DefectKind::torn),
+                    example::explored_mutant("n", DefectKind::torn, DefectKind::data_race, DefectKind::data_race),
+                    example::explored_mutant("o", DefectKind::torn, DefectKind::data_race, DefectKind::torn)};
+  Parsed parsed;
+  parse(report, parsed);
+  EXPECT_EQ(std::string{parsed.test("m.s").child_value("system-out")}, "convicted of torn after 1,204 records");
+  EXPECT_EQ(std::string{parsed.test("n.n").child_value("system-out")}, "convicted of data_race after 105 executions");
+  EXPECT_EQ(std::string{parsed.test("n.n").attribute("classname").value()}, "explored.ringbuf");
+  EXPECT_FALSE(parsed.test("o.o").child("system-out"));
+  const std::string body = parsed.test("o.o").child_value("failure");
+  EXPECT_EQ(body, "torn: asleep beside a record: consumer\nrepeat: ringside explore o");
+}
+
 TEST(ReportJunit, FailsTheCaseOfAnEscapedMutantOnly) {
   MutantReport report;
   report.context = example::context();

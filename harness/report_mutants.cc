@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of a trial of the mutants: a row a mutant and ring kind, a column a world. The harness is good when every
-// mutant is convicted of its own defect, so here a defect found is the good news.
+// The table of a trial of the mutants: a row a mutant, by kind of ring, a column a world. The harness is good when
+// every mutant is convicted, so here a defect found is the good news.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,10 +14,10 @@ namespace {
 struct RowKey {
   std::string mutant;
   ring::RingKind ring;
-  ring::DefectKind expected;
+  ring::DefectKind own;
 
   bool holds(const MutantResult& result) const {
-    return result.mutant == mutant && result.run.spec.ring == ring && result.expected == expected;
+    return result.mutant == mutant && result.run.spec.ring == ring && result.own == own;
   }
 };
 
@@ -25,14 +25,14 @@ std::vector<RowKey> rows_of(const MutantReport& report) {
   std::vector<RowKey> rows;
   for (const MutantResult& result : report.mutants) {
     const bool known = std::any_of(rows.begin(), rows.end(), [&](const RowKey& row) { return row.holds(result); });
-    if (!known) rows.push_back({result.mutant, result.run.spec.ring, result.expected});
+    if (!known) rows.push_back({result.mutant, result.run.spec.ring, result.own});
   }
   return rows;
 }
 
 std::vector<WorldKind> worlds_of(const MutantReport& report) {
   std::vector<WorldKind> worlds;
-  for (const WorldKind world : {WorldKind::model, WorldKind::kernel}) {
+  for (const WorldKind world : {WorldKind::model, WorldKind::kernel, WorldKind::explored}) {
     const bool used = std::any_of(report.mutants.begin(), report.mutants.end(),
                                   [world](const MutantResult& result) { return result.run.spec.world == world; });
     if (used) worlds.push_back(world);
@@ -46,7 +46,15 @@ std::string kinds_of(const MutantResult& result) {
   return joined(names);
 }
 
-GridCell cell_of(const MutantResult& result) {
+const MutantResult* result_at(const MutantReport& report, const RowKey& row, WorldKind world) {
+  const auto found = std::find_if(report.mutants.begin(), report.mutants.end(), [&](const MutantResult& result) {
+    return row.holds(result) && result.run.spec.world == world;
+  });
+  return found == report.mutants.end() ? nullptr : &*found;
+}
+
+/// The number of a convicted one stands right in a column of that width.
+GridCell cell_of(const MutantResult& result, std::size_t width) {
   switch (result.run.outcome) {
     case Outcome::skipped:
       return {"skip", Tone::warning};
@@ -58,31 +66,59 @@ GridCell cell_of(const MutantResult& result) {
       break;
   }
   if (!result.convicted()) return {"✗ " + kinds_of(result), Tone::bad};
-  std::string text = fmt::format("✓ {}", ring::name_of(result.expected));
-  const std::size_t others = result.run.verdict.defects.size() - 1;
-  if (others != 0) text += fmt::format(" +{}", others);
-  return {text, Tone::good};
+  const std::string named = result.expected == result.own ? "" : fmt::format(" {}", ring::name_of(result.expected));
+  return {fmt::format("✓{} {:>{}}  {:.2f} s", named, with_thousands(result.effort()), width, result.run.wall_seconds),
+          Tone::good};
 }
 
-GridCell cell_at(const MutantReport& report, const RowKey& row, WorldKind world) {
+/// A column of a world: what is `–` was not tried and need not be.
+std::vector<GridCell> column_of(const MutantReport& report, const std::vector<RowKey>& rows, WorldKind world) {
+  std::size_t width = 0;
   for (const MutantResult& result : report.mutants) {
-    if (row.holds(result) && result.run.spec.world == world) return cell_of(result);
+    if (result.run.spec.world != world || !result.convicted() || result.expected != result.own) continue;
+    width = std::max(width, with_thousands(result.effort()).size());
   }
-  return {"–", Tone::faint};
+  std::vector<GridCell> column;
+  for (const RowKey& row : rows) {
+    const MutantResult* const result = result_at(report, row, world);
+    if (result == nullptr) {
+      column.push_back({"–", Tone::faint});
+      continue;
+    }
+    column.push_back(cell_of(*result, result->expected == result->own ? width : 0));
+  }
+  return column;
 }
 
+/// The rows of one kind of ring after those of another, each under its name.
 std::string grid_of(const MutantReport& report, const TextStyle& style) {
-  const std::vector<WorldKind> worlds = worlds_of(report);
-  Grid grid{{"", "ring", "its own defect"}, {}, false, {}};
-  for (const WorldKind world : worlds) grid.header.emplace_back(name_of(world));
-  for (const RowKey& row : rows_of(report)) {
+  std::vector<RowKey> rows = rows_of(report);
+  std::stable_sort(rows.begin(), rows.end(), [](const RowKey& a, const RowKey& b) { return a.ring < b.ring; });
+  Grid grid{{"", "its own defect"}, {}, false, {}};
+  std::vector<std::vector<GridCell>> columns;
+  for (const WorldKind world : worlds_of(report)) {
+    grid.header.emplace_back(name_of(world));
+    columns.push_back(column_of(report, rows, world));
+  }
+  for (std::size_t index = 0; index < rows.size(); ++index) {
+    const RowKey& row = rows[index];
+    if (index == 0 || rows[index - 1].ring != row.ring) {
+      grid.rows.push_back({{std::string{ring::name_of(row.ring)}, Tone::strong}});
+    }
     std::vector<GridCell> cells{{one_line(row.mutant), Tone::plain},
-                                {std::string{ring::name_of(row.ring)}, Tone::plain},
-                                {std::string{ring::name_of(row.expected)}, Tone::plain}};
-    for (const WorldKind world : worlds) cells.push_back(cell_at(report, row, world));
+                                {std::string{ring::name_of(row.own)}, Tone::plain}};
+    for (const auto& column : columns) cells.push_back(column[index]);
     grid.rows.push_back(std::move(cells));
   }
   return to_text(grid, style);
+}
+
+/// How to read the grid.
+std::string legend(const TextStyle& style) {
+  return wrapped(
+      "✓ convicted of its own defect, or of the one named; after so many records, in the explored world after so many "
+      "executions; in so long. – need not be convicted there.",
+      2, style.columns);
 }
 
 bool escaped(const MutantResult& result) {
@@ -126,11 +162,9 @@ std::string evidence_text(const MutantReport& report, const TextStyle& style) {
       return row.holds(result) && result.convicted();
     });
     if (found == report.mutants.end()) continue;
-    const auto defect = std::find_if(found->run.verdict.defects.begin(), found->run.verdict.defects.end(),
-                                     [&](const ring::Defect& candidate) { return candidate.kind == row.expected; });
     if (text.empty()) text = fmt::format("\n{}\n", paint(style, Tone::strong, "Evidence"));
     text += wrapped(fmt::format("{} ({}), {}: {}", one_line(row.mutant), name_of(found->run.spec.world),
-                                one_line(found->run.spec.scenario), one_line(defect->detail)),
+                                one_line(found->run.spec.scenario), one_line(found->conviction()->detail)),
                     2, style.columns);
   }
   return text;
@@ -141,7 +175,7 @@ std::string evidence_text(const MutantReport& report, const TextStyle& style) {
 std::string table_of(const MutantReport& report, const TextStyle& style) {
   std::string text = heading(report.context, style);
   text += fmt::format("\n{}\n", paint(style, Tone::strong, "Mutants: consumers broken on purpose"));
-  text += grid_of(report, style);
+  text += grid_of(report, style) + '\n' + legend(style);
   text += evidence_text(report, style) + escapes_text(report, style) + unjudged_text(report, style);
   text += '\n' + seed_lines(report.context, style);
   return text + verdict_line(report, style) + '\n';

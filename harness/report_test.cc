@@ -66,13 +66,21 @@ TEST(ReportJson, SaysOfEachMutantWhetherItWasConvicted) {
   MutantReport report;
   report.context = example::context();
   report.mutants = {example::mutant_of(bad_run("m", "s", {DefectKind::torn}), DefectKind::torn),
-                    example::mutant_of(bad_run("n", "s", {DefectKind::torn}), DefectKind::lost)};
+                    example::mutant_of(bad_run("n", "s", {DefectKind::torn}), DefectKind::lost),
+                    example::explored_mutant("o", DefectKind::torn, DefectKind::data_race, DefectKind::data_race)};
   const auto json = nlohmann::ordered_json::parse(render(report, ReportFormat::json, {}));
-  EXPECT_EQ(json["schema"], "ringside-mutants/1");
+  EXPECT_EQ(json["schema"], "ringside-mutants/2");
   EXPECT_EQ(json["mutants"][0]["convicted"], true);
   EXPECT_EQ(json["mutants"][1]["convicted"], false);
   EXPECT_EQ(json["mutants"][1]["expected"], "lost");
   EXPECT_EQ(json["counts"]["escaped"], 1);
+  EXPECT_EQ(json["mutants"][0]["records"], 1204);
+  EXPECT_FALSE(json["mutants"][0].contains("executions"));
+  EXPECT_FALSE(json["mutants"][1].contains("records"));  // it was not convicted
+  EXPECT_EQ(json["mutants"][2]["own"], "torn");
+  EXPECT_EQ(json["mutants"][2]["expected"], "data_race");
+  EXPECT_EQ(json["mutants"][2]["executions"], 105);
+  EXPECT_EQ(json["mutants"][2]["run"]["world"], "explored");
 }
 
 TEST(MutantCounts, SkippedAndFaultyTrialsAreNotTried) {

@@ -51,6 +51,7 @@ Json defect_json(const ring::Defect& defect) {
   json["sequence"] = defect.sequence;
   json["count"] = defect.count;
   json["detail"] = defect.detail;
+  json["records"] = defect.records;
   return json;
 }
 
@@ -175,7 +176,7 @@ RunSpec read_spec(ObjectReader& object) {
   RunSpec spec;
   spec.consumer = object.text("consumer");
   spec.scenario = object.text("scenario");
-  spec.world = object.one_of("world", {WorldKind::model, WorldKind::kernel});
+  spec.world = object.one_of("world", {WorldKind::model, WorldKind::kernel, WorldKind::explored});
   spec.ring = object.one_of("ring", {ring::RingKind::ringbuf, ring::RingKind::perf, ring::RingKind::user_ringbuf});
   const std::optional<std::uint64_t> seed = parse_seed_text(object.text("seed"));
   if (!seed) object.complain(object.path_of("seed"), "0x and up to 16 hexadecimal digits");
@@ -194,6 +195,7 @@ ring::Defect read_defect(ObjectReader object) {
   defect.sequence = object.number<std::uint64_t>("sequence");
   defect.count = object.number<std::uint64_t>("count");
   defect.detail = object.text("detail");
+  defect.records = object.number<std::uint64_t>("records");
   object.close();
   return defect;
 }
@@ -230,6 +232,8 @@ std::string_view name_of(WorldKind world) {
       return "model";
     case WorldKind::kernel:
       return "kernel";
+    case WorldKind::explored:
+      return "explored";
   }
   return "?";
 }

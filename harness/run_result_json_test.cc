@@ -27,14 +27,15 @@ rc::Gen<ring::Defect> any_defect() {
                    rc::gen::map(rc::gen::inRange<int>(0, static_cast<int>(ring::defect_kind_count)),
                                 [](int kind) { return static_cast<ring::DefectKind>(kind); })),
       rc::gen::set(&ring::Defect::ring), rc::gen::set(&ring::Defect::source), rc::gen::set(&ring::Defect::sequence),
-      rc::gen::set(&ring::Defect::count), rc::gen::set(&ring::Defect::detail, any_text()));
+      rc::gen::set(&ring::Defect::count), rc::gen::set(&ring::Defect::detail, any_text()),
+      rc::gen::set(&ring::Defect::records));
 }
 
 RunResult any_result() {
   RunResult result;
   result.spec.consumer = *any_text();
   result.spec.scenario = *any_text();
-  result.spec.world = *rc::gen::element(WorldKind::model, WorldKind::kernel);
+  result.spec.world = *rc::gen::element(WorldKind::model, WorldKind::kernel, WorldKind::explored);
   result.spec.ring = *rc::gen::element(ring::RingKind::ringbuf, ring::RingKind::perf);
   result.spec.seed = *rc::gen::arbitrary<std::uint64_t>();
   result.spec.records = *rc::gen::arbitrary<std::uint64_t>();

@@ -56,6 +56,9 @@ struct Defect {
   std::uint64_t sequence = 0;  ///< record of the first occurrence, where one is known
   std::uint64_t count = 1;     ///< records, bytes of positions, or events, whichever the kind counts
   std::string detail;          ///< one sentence on the first occurrence
+  /// How many records had been delivered by the first occurrence; where the accounts at the end show it, how many there
+  /// were.
+  std::uint64_t records = 0;
 
   friend bool operator==(const Defect&, const Defect&) = default;
 };

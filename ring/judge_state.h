@@ -59,6 +59,12 @@ class SourceTrack {
 /// The defects found so far, one of a kind.
 class DefectBook {
  public:
+  /// `records`: how many have been delivered so far. It outlives the book, or the call of settle().
+  explicit DefectBook(const std::uint64_t& records) : records_(&records) {}
+
+  /// What is found from now on is found in the accounts of so many records, which outlive that.
+  void settle(const std::uint64_t& records) { records_ = &records; }
+
   /// Counts a defect; `detail` is called only for the first of its kind.
   template <class Detail>
   void add(DefectKind kind, std::uint32_t ring, std::uint32_t source, std::uint64_t sequence, std::uint64_t count,
@@ -68,14 +74,20 @@ class DefectBook {
       entry.count += count;
       return;
     }
-    entry =
-        Defect{.kind = kind, .ring = ring, .source = source, .sequence = sequence, .count = count, .detail = detail()};
+    entry = Defect{.kind = kind,
+                   .ring = ring,
+                   .source = source,
+                   .sequence = sequence,
+                   .count = count,
+                   .detail = detail(),
+                   .records = *records_};
   }
   /// Those that were found, in the order of DefectKind.
   std::vector<Defect> found() const;
 
  private:
   std::array<Defect, defect_kind_count> entries_ = none();
+  const std::uint64_t* records_;
 
   static std::array<Defect, defect_kind_count> none() {
     std::array<Defect, defect_kind_count> entries;
@@ -93,7 +105,7 @@ struct JudgeState {
   std::uint64_t delivered_bytes = 0;
   std::uint64_t empties = 0;                             ///< zero-length records delivered
   std::map<std::uint32_t, std::uint64_t> reported_lost;  ///< by ring
-  DefectBook defects;
+  DefectBook defects{deliveries};
   std::vector<std::string> notes;
   std::vector<std::string> not_observable;
   bool finished = false;

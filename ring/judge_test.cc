@@ -71,6 +71,19 @@ TEST(Judge, ARecordDeliveredTwiceIsADuplicate) {
   EXPECT_EQ(verdict.accounting.extra, 1u);
 }
 
+TEST(Judge, ADefectSaysAfterHowManyRecordsItFirstOccurred) {
+  Judge judge(sources(1));
+  judge.accuse({.kind = DefectKind::leak, .detail = "a descriptor"});
+  for (const std::uint64_t number : {0u, 1u, 1u, 2u, 2u, 7u}) judge.deliver(0, record(number));
+  judge.accuse({.kind = DefectKind::hang, .detail = "close"});
+  const Verdict verdict = judge.finish(committed({9}));
+  ASSERT_EQ(kinds_of(verdict), (Kinds{DefectKind::lost, DefectKind::duplicate, DefectKind::hang, DefectKind::leak}));
+  EXPECT_EQ(verdict.defects[0].records, 9u);  // only the accounts at the end show it: of all 9
+  EXPECT_EQ(verdict.defects[1].records, 3u);  // the second 1 is the third record, whatever came after it
+  EXPECT_EQ(verdict.defects[2].records, 6u);
+  EXPECT_EQ(verdict.defects[3].records, 0u);
+}
+
 TEST(Judge, ARecordThatComesLateIsReorderedAndNotLost) {
   const Verdict verdict = judge_numbers({0, 2, 1, 3}, 4);
   ASSERT_EQ(kinds_of(verdict), Kinds{DefectKind::reordered});

@@ -251,6 +251,10 @@ Verdict Judge::finish(const ProducerLedger& ledger, std::span<const std::uint64_
   State& state = *state_;
   assert(!state.finished);
   state.finished = true;
+  const std::uint64_t attempts =
+      std::accumulate(ledger.sources.begin(), ledger.sources.end(), std::uint64_t{0},
+                      [](std::uint64_t sum, const SourceLedger& source) { return sum + source.attempts; });
+  state.defects.settle(attempts);
   Verdict verdict;
   verdict.accounting = Settlement(state, ledger, left, overwritten).settle();
   verdict.defects = state.defects.found();
