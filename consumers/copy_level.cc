@@ -10,7 +10,10 @@
 namespace ringside::consumers {
 namespace {
 
-struct WithoutFence : RingbufSteps {
+struct Level : RingbufSteps {
+  static constexpr int most_wakeups = 1;
+};
+struct LevelWithoutFence : Level {
   static constexpr bool fences_before_look = false;
 };
 
@@ -18,13 +21,13 @@ struct WithoutFence : RingbufSteps {
 
 const ringside_consumer& copy_level() {
   static constexpr ringside_consumer table =
-      Copy<WithoutFence>::level_table("copy_level", "copy that waits level-triggered, without a full fence");
+      Copy<LevelWithoutFence>::level_table("copy_level", "copy that waits level-triggered, without a full fence");
   return table;
 }
 
 const ringside_consumer& copy_level_fence() {
   static constexpr ringside_consumer table =
-      Copy<RingbufSteps>::level_table("copy_level_fence", "copy that waits level-triggered, with the full fence");
+      Copy<Level>::level_table("copy_level_fence", "copy that waits level-triggered, with the full fence");
   return table;
 }
 

@@ -59,7 +59,7 @@ class RingbufConsumer {
     if constexpr (!Steps::publishes_in_drain) publish_all();
     return wait_until<Steps>(
         Deadline(host_, timeout_ns), [this] { return look(); },
-        [this](const Deadline& deadline) { return sleep_on_rings(host_, deadline); });
+        [this](const Deadline& deadline) { return sleep_on_rings(host_, deadline); }, Steps::most_wakeups);
   }
 
  protected:

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "consumers/drain.h"
+#include "consumers/wait.h"
 #include "ring/consumer.h"
 #include "ring/layout.h"
 
@@ -114,6 +115,8 @@ class RingbufView {
 struct RingbufSteps {
   static constexpr bool looks_before_sleep = true;
   static constexpr bool looks_at_timeout = true;
+  /// Wake-ups for nothing that one wait sleeps through.
+  static constexpr int most_wakeups = most_fruitless_wakeups;
   /// Publish at each record and after each pass; else only when about to sleep.
   static constexpr bool publishes_in_drain = true;
   /// Views: their space stays reserved until they are released.

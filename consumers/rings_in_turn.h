@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "consumers/consumer_table.h"
 #include "consumers/ringbuf_view.h"
@@ -35,14 +36,17 @@ class RingsInTurn {
     go_on();
     for (std::uint32_t ring = 0; ring < count_; ++ring) readers_[ring].refresh();
     ++rounds_;
+    untouched_ = true;
   }
 
-  /// Goes to the next committed record of the round, or of a new one. `leave(reader)` is called where a ring has no more,
+  /// Goes to the next committed record of the round, or of a new one if this one was looked at before. `leave(reader)` is called where a ring has no more,
   /// so that discarded records that were passed are handed back.
   template <class Leave>
   Found find(Leave&& leave) {
-    if (find_in_round(leave) == Found::record) return Found::record;
+    const Found found = find_in_round(leave);
+    if (std::exchange(untouched_, false) || found == Found::record) return found;
     begin_round();
+    untouched_ = false;
     return find_in_round(leave);
   }
   /// The same where what was passed is handed back at once.
@@ -107,6 +111,7 @@ class RingsInTurn {
   std::uint32_t count_ = 0;
   std::uint32_t current_ = 0;
   std::uint64_t rounds_ = 0;
+  bool untouched_ = false;  // nobody has looked for a record since the round began
 };
 
 }  // namespace ringside::consumers

@@ -36,10 +36,10 @@ class Deadline {
 
 /// Sleeps until `look()` is true or the time is up. `sleep(deadline)` returns what host->wait returns: positive when
 /// awakened, 0 at the deadline, or a negative errno, which is passed up. Steps says whether to look before the sleep
-/// and at the timeout; a mutant says no.
+/// and at the timeout; a mutant says no. With `most_wakeups` 1 it returns at the first wake-up, whatever it was for.
 template <class Steps, class Look, class Sleep>
-int wait_until(const Deadline& deadline, Look&& look, Sleep&& sleep) {
-  for (int wakeups = 0; wakeups < most_fruitless_wakeups; ++wakeups) {
+int wait_until(const Deadline& deadline, Look&& look, Sleep&& sleep, int most_wakeups = most_fruitless_wakeups) {
+  for (int wakeups = 0; wakeups < most_wakeups; ++wakeups) {
     if (Steps::looks_before_sleep && look()) return RINGSIDE_WAIT_READY;
     const int woken = sleep(deadline);
     if (woken < 0) return woken;

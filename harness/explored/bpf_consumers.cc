@@ -100,6 +100,38 @@ struct Programs {
 const Programs copy("copy", consumers::copy);
 const Programs callback("callback", consumers::callback);
 const Programs zero_copy("zero_copy", consumers::zero_copy);
+const Programs batch_release("batch_release", consumers::batch_release);
+const Programs prefetch_view("prefetch_view", consumers::prefetch_view);
+// Level-triggered, a wait beside a BUSY record returns at once, as often as the consumer likes: a tree without an end.
+const Registered copy_level{"copy_level_quiet", over_ring(quiet, consumers::copy_level, a_second_ns)};
+const Registered copy_level_fence{"copy_level_fence_quiet", over_ring(quiet, consumers::copy_level_fence, a_second_ns)};
+
+/// Readers look three times where those above look once: their trees are that much larger.
+struct Readers {
+  Readers(const std::string& name, ConsumerTable table)
+      : one_(name + "_1x1", over_ring({.records = 1}, table)),
+        wrapping_(name + "_wrap", over_ring(wrapping, table)),
+        full_(name + "_full", over_ring(full, table)),
+        discarding_(name + "_discard", over_ring(discarding, table)),
+        quiet_(name + "_quiet", over_ring(quiet, table, a_second_ns)) {}
+
+  Registered one_;
+  Registered wrapping_;
+  Registered full_;
+  Registered discarding_;
+  Registered quiet_;
+};
+
+const Readers read_fresh("read", consumers::read);
+const Readers read_into("bpf_read_into", consumers::read_into);
+const Readers peek_consume("peek_consume", consumers::peek_consume);
+const Readers guarded_peek("guarded_peek", consumers::guarded_peek);
+const Readers mutex_peek("mutex_peek", consumers::mutex_peek);
+const Readers iterator("iterator", consumers::iterator);
+const Readers visit("visit", consumers::visit);
+const Readers take("take", consumers::take);
+const Readers token_commit("token_commit", consumers::token_commit);
+const Readers lease("lease", consumers::lease);
 
 namespace mutant = consumers::mutant;
 const Registered ignore_busy{"ignore_busy", over_ring(two, mutant::ignore_busy)};
