@@ -95,7 +95,7 @@ class BlockingReader {
   /// whether to find again.
   template <class Find, class Look>
   Told wait_for(Find&& find, Look&& look) {
-    for (int fruitless = 0; fruitless < most_fruitless_wakeups; ++fruitless) {
+    for (int fruitless = 0; fruitless < Steps::most_wakeups; ++fruitless) {
       // (R2)
       if (closed_.load(std::memory_order_acquire)) return Told::closed;
       const Found found = find();

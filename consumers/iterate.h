@@ -94,13 +94,12 @@ class Iterate : public ReaderStrategy<Iterate<Steps>> {
   /// A whole loop a drain, left by break where the host has enough.
   std::int64_t drain(std::uint64_t max_records) {
     reader_.set_deadline(already_past);
-    reader_.rings().begin_round();
+    const auto round = reader_.rings().one_round();
     auto records = reader_.records();
     std::uint64_t delivered = 0;
     for (const RecordView& record : records) {
       ++delivered;
-      const bool stop = this->deliver(record);  // (C3) is the host's
-      if (stop || delivered == max_records || reader_.rings().round_ends_with_record()) break;
+      if (this->deliver(record) || delivered == max_records) break;  // (C3) is the host's
     }
     const int error = error_of(records.told());
     return delivered > 0 || error == 0 ? static_cast<std::int64_t>(delivered) : error;

@@ -108,15 +108,13 @@ class LeaseConsumer : public ReaderStrategy<LeaseConsumer<Steps>> {
 
   std::int64_t drain(std::uint64_t max_records) {
     reader_.set_deadline(already_past);
-    reader_.rings().begin_round();
-    const std::uint64_t round = reader_.rings().rounds();
+    const auto round = reader_.rings().one_round();
     Lot lot;
     std::uint64_t delivered = 0;
     do {
       lot = read_lot(std::min(max_records - delivered, most_in_a_lease));
       delivered += lot.count;
-    } while (lot.last.told == Told::record && !lot.last.stop && delivered < max_records &&
-             reader_.rings().rounds() == round && !reader_.rings().round_is_over());
+    } while (lot.last.told == Told::record && !lot.last.stop && delivered < max_records);
     const int error = error_of(lot.last.told);
     return delivered > 0 || error == 0 ? static_cast<std::int64_t>(delivered) : error;
   }
@@ -139,7 +137,6 @@ class LeaseConsumer : public ReaderStrategy<LeaseConsumer<Steps>> {
         if (lot.last.told != Told::record) return;
         ++lot.count;
         lot.last.stop = this->deliver(view);  // (C3) is the host's
-        if (reader_.rings().round_is_over()) return;
       }
     });
     if (!mine) lot.last.told = Told::in_use;

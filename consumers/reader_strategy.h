@@ -34,15 +34,13 @@ class ReaderStrategy {
   std::int64_t drain(std::uint64_t max_records) {
     auto& reader = self().reader();
     reader.set_deadline(already_past);
-    reader.rings().begin_round();
-    const std::uint64_t round = reader.rings().rounds();
+    const auto round = reader.rings().one_round();
     std::uint64_t delivered = 0;
     Took took;
-    while (delivered < max_records && !took.stop && reader.rings().rounds() == round) {
+    while (delivered < max_records && !took.stop) {
       took = self().take_one();
       if (took.told != Told::record) break;
       ++delivered;
-      if (reader.rings().round_is_over()) break;
     }
     const int error = error_of(took.told);
     return delivered > 0 || error == 0 ? static_cast<std::int64_t>(delivered) : error;

@@ -152,8 +152,8 @@ class RingbufReader {
     return position_ % 8 == 0 && refresh();
   }
 
-  /// Takes a new snapshot of producer_pos. False, and broken from here on, if it lies behind our position or more than a
-  /// ring ahead of it: somebody else moved consumer_pos, and no record can be told from garbage.
+  /// Takes a new snapshot of producer_pos. False, and broken from here on, if it lies behind our position or more than
+  /// a ring ahead of it: somebody else moved consumer_pos, and no record can be told from garbage.
   bool refresh() {
     limit_ = view_.template load_producer_pos<Steps::producer_pos_order>();  // (C1)
     sound_ = limit_ - position_ <= view_.size();
@@ -184,10 +184,10 @@ class RingbufReader {
   std::uint64_t payload_offset() const { return view_.offset_of(position_ + ring::ringbuf::header_bytes); }
   std::uint64_t ring_bytes() const { return view_.size(); }
   std::uint64_t position() const { return position_; }
+  /// Up to where records are looked for.
+  std::uint64_t snapshot() const { return limit_; }
   /// Bytes from the record's end to the snapshot that it was found under.
   std::uint64_t behind_record() const { return limit_ - position_ - span_; }
-  /// True where the snapshot has nothing left.
-  bool at_snapshot() const { return position_ == limit_ || !sound_; }
   /// Bytes that were read or passed over and are not handed back.
   std::uint64_t unpublished_bytes() const { return position_ - published_; }
   /// Asks for the header that lies so many records ahead if all are as long as this one.

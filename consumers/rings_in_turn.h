@@ -18,11 +18,18 @@ namespace ringside::consumers {
 template <class Steps>
 class RingsInTurn {
  public:
+  RingsInTurn() = default;
+  RingsInTurn(const RingsInTurn&) = delete;
+  RingsInTurn& operator=(const RingsInTurn&) = delete;
+
   /// 0, -EINVAL for no ring, -ENOMEM, or -EBADMSG for positions that no consumer can have left.
   int start(const ringside_ring_set& rings) {
     if (rings.ring_count == 0) return -EINVAL;
-    readers_ = allocate<RingbufReader<Steps>>(rings.ring_count);
-    if (readers_ == nullptr) return -ENOMEM;
+    if (rings.ring_count > 1) {
+      several_ = allocate<RingbufReader<Steps>>(rings.ring_count);
+      if (several_ == nullptr) return -ENOMEM;
+      readers_ = several_.get();
+    }
     count_ = rings.ring_count;
     current_ = count_ - 1;  // the first round begins with the first ring
     for (std::uint32_t ring = 0; ring < count_; ++ring) {
@@ -35,20 +42,36 @@ class RingsInTurn {
   void begin_round() {
     go_on();
     for (std::uint32_t ring = 0; ring < count_; ++ring) readers_[ring].refresh();
-    ++rounds_;
     untouched_ = true;
   }
 
-  /// Goes to the next committed record of the round, or of a new one if this one was looked at before. `leave(reader)` is called where a ring has no more,
-  /// so that discarded records that were passed are handed back.
+  /// Goes to the next committed record of the round, or of a new one if this one was looked at before. `leave(reader)`
+  /// is called where a ring has no more, so that discarded records that were passed are handed back.
   template <class Leave>
   Found find(Leave&& leave) {
     const Found found = find_in_round(leave);
-    if (std::exchange(untouched_, false) || found == Found::record) return found;
+    if (std::exchange(untouched_, false) || only_this_round_ || found == Found::record) return found;
     begin_round();
     untouched_ = false;
     return find_in_round(leave);
   }
+  /// Begins a round, and keeps find() to it while it lives: how to read what is there, and come to an end.
+  class OneRound {
+   public:
+    explicit OneRound(RingsInTurn& rings) : rings_(rings) {
+      rings_.begin_round();
+      rings_.only_this_round_ = true;
+    }
+    ~OneRound() { rings_.only_this_round_ = false; }
+    OneRound(const OneRound&) = delete;
+    OneRound& operator=(const OneRound&) = delete;
+
+   private:
+    RingsInTurn& rings_;
+  };
+
+  OneRound one_round() { return OneRound(*this); }
+
   /// The same where what was passed is handed back at once.
   Found find() {
     return find([](RingbufReader<Steps>& reader) { reader.publish(); });
@@ -62,23 +85,6 @@ class RingsInTurn {
       found |= reader.look([&reader] { reader.publish(); });
     }
     return found;
-  }
-
-  /// How many rounds have begun, and whether the last one has nothing left, be it discarded or BUSY.
-  std::uint64_t rounds() const { return rounds_; }
-  bool round_is_over() const {
-    for (std::uint32_t ring = 0; ring < count_; ++ring) {
-      if (!readers_[ring].at_snapshot()) return false;
-    }
-    return true;
-  }
-
-  /// The same of what lies behind the record that find() stopped at.
-  bool round_ends_with_record() const {
-    for (std::uint32_t ring = 0; ring < count_; ++ring) {
-      if (ring == current_ ? readers_[ring].behind_record() != 0 : !readers_[ring].at_snapshot()) return false;
-    }
-    return true;
   }
 
   void publish_all() {
@@ -107,11 +113,13 @@ class RingsInTurn {
     return worst;
   }
 
-  std::unique_ptr<RingbufReader<Steps>[]> readers_;
+  RingbufReader<Steps> one_;  // the rule, which needs no memory of its own
+  std::unique_ptr<RingbufReader<Steps>[]> several_;
+  RingbufReader<Steps>* readers_ = &one_;
   std::uint32_t count_ = 0;
   std::uint32_t current_ = 0;
-  std::uint64_t rounds_ = 0;
-  bool untouched_ = false;  // nobody has looked for a record since the round began
+  bool untouched_ = false;        // nobody has looked for a record since the round began
+  bool only_this_round_ = false;  // nothing else is to be found
 };
 
 }  // namespace ringside::consumers

@@ -130,7 +130,8 @@ int wait(Engine& engine, Descriptor& epoll, std::span<epoll_event> events, std::
     const std::uint64_t list = take_list(engine, epoll, waits, timed);
     const auto [count, back, same] = collect(engine, epoll, list, events);
     if (count > 0) access(engine, events.data(), count * sizeof(epoll_event), true);
-    end_call(engine, back == list && same);
+    // What stands on the caller's stack is its own, and looked at where it is asked whether it goes round (spin.cc).
+    end_call(engine, back == list && (same || engine.on_running_stack(events.data())));
     if (count > 0) return static_cast<int>(count);
     if (!waits) {
       if (timeout_ns > 0) pass_time(engine, static_cast<std::uint64_t>(timeout_ns));
