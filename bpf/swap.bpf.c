@@ -4,8 +4,8 @@
 // on the side that the transfer count names when it looks; `straggle` is one such program that is held between its look
 // and its output. A source has one number on side 0 and another, swap_sources higher, on side 1; above those are the
 // closing sources, one a ring, which are on one side each.
-#include "bpf/common.bpf.h"
 #include "bpf/swap.h"
+#include "bpf/common.bpf.h"
 
 /* Above this many bytes header.size no longer tells the size of the record [2.8]. */
 #define MAX_PAYLOAD 65516

@@ -10,9 +10,7 @@
 #ifndef RINGSIDE_BPF_SWAP_H
 #define RINGSIDE_BPF_SWAP_H
 
-#ifndef __bpf__
 #include <linux/types.h>
-#endif
 
 struct ringside_swap_words {
   __u64 transfer_count;

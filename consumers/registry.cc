@@ -38,10 +38,6 @@ std::span<const Entry> strategies() {
   return all;
 }
 
-// Why some mutants of ab_swap are not tried on the kernel.
-constexpr std::string_view no_late_program =
-    "A step there is a whole program, so none is late; real/swap_test.cc holds one between its side and its output.";
-
 std::span<const Mutant> mutants() {
   using ring::DefectKind;
   static const std::array all{
@@ -91,10 +87,10 @@ std::span<const Mutant> mutants() {
              "N1", on_both("refilled")},
       Mutant{&mutant::ab_swap_claims_side(), DefectKind::batch_incomplete,
              "Claims a frozen side to be complete when all has come that its counter says.", "Q4",
-             on_model_only("swap", no_late_program).and_explored("ab_swap_straggler", DefectKind::batch_incomplete)},
+             on_both("swap_late").and_explored("ab_swap_straggler", DefectKind::batch_incomplete)},
       Mutant{&mutant::ab_swap_no_repoll(), DefectKind::batch_incomplete,
              "Claims a frozen side to be complete at the first look that finds nothing.", "Q4",
-             on_model_only("swap", no_late_program).and_explored("ab_swap_no_repoll", DefectKind::batch_incomplete)},
+             on_both("swap_late").and_explored("ab_swap_no_repoll", DefectKind::batch_incomplete)},
       Mutant{&mutant::ab_swap_erases_count(), DefectKind::loss_miscounted,
              "Sets the counter of a drained side to 0 instead of taking from it what has come.", "Q4",
              on_both("swap_full").and_explored("ab_swap_erased_count", DefectKind::loss_miscounted)},

@@ -326,6 +326,12 @@ std::optional<std::string> cannot_run(WorldKind world, const WorldRequest& reque
   if (scenario.ring.overwrite) {
     if (auto missing = overwrite_ring_is_missing()) return missing;
   }
+  const bool holds = std::any_of(scenario.sources.begin(), scenario.sources.end(),
+                                 [](const SourcePlan& plan) { return plan.action == ring::Action::hold; });
+  if (scenario.ring.sides == 2 && holds) {
+    const auto cpus = real::online_cpus();
+    if (cpus && cpus->size() < 2) return "a program that is held takes a CPU: needs two";
+  }
   const Workload workload(scenario, request.kind, request.records);
   if ((workload.source_count() + scenario.ring.cpus) * scenario.ring.sides > real::max_sources) {
     return fmt::format("it has {} sources, the kernel's producers know {}", workload.source_count(),

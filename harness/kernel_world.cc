@@ -128,6 +128,7 @@ class KernelWorld final : public World {
   }
   real::FloodThread flood_thread(std::size_t source) const;
   ring::Result<void> carry_out(std::span<const ring::Operation> operations);
+  ring::Result<void> hold_or_settle(const ring::Operation& operation);
 
   Workload workload_;
   KernelRings kernel_;
@@ -137,6 +138,7 @@ class KernelWorld final : public World {
   std::vector<ringside_ring> rings_;  // as opened by us, or as adopted
   std::optional<real::EpollSet> epoll_;
   std::optional<real::ScriptProducer> script_;
+  std::optional<real::Straggler> straggler_;
   std::optional<real::Flood> flood_;
   std::optional<OverwriteWatch> overwrite_watch_;
   std::vector<std::string> not_observable_;
@@ -178,6 +180,12 @@ ring::Result<void> KernelWorld::prepare(std::uint32_t trigger) {
 ring::Result<void> KernelWorld::stay_with_producers() const {
   const auto elsewhere = [&](const SourcePlan& plan) { return cpu_id(plan.cpu) != cpu_id(scenario_.sources[0].cpu); };
   if (scenario_.drive == Drive::free) return {};
+  const auto holds = [](const SourcePlan& plan) { return plan.action == ring::Action::hold; };
+  if (set_.swap != nullptr && std::any_of(scenario_.sources.begin(), scenario_.sources.end(), holds)) {
+    // A program that is held takes its CPU from whoever is there.
+    const auto other = std::find_if_not(scenario_.sources.begin(), scenario_.sources.end(), holds);
+    return real::pin_to(cpu_id(other->cpu));
+  }
   if (std::any_of(scenario_.sources.begin(), scenario_.sources.end(), elsewhere)) return {};
   return real::pin_to(cpu_id(scenario_.sources[0].cpu));
 }
@@ -220,8 +228,25 @@ ring::Result<Moved> KernelWorld::step(Random& random, std::int64_t now_ns) {
   return Moved::stepped;
 }
 
+/// A program of an A/B swap that is late.
+ring::Result<void> KernelWorld::hold_or_settle(const ring::Operation& operation) {
+  if (operation.action == ring::Action::hold) {
+    auto late = real::Straggler::start(*kernel_.producers,
+                                       {.source = operation.source, .cpu = operation.cpu, .size = operation.size});
+    if (!late) return tl::unexpected(late.error());
+    straggler_.emplace(std::move(*late));
+    return {};
+  }
+  auto result = straggler_->finish();
+  straggler_.reset();
+  if (!result) return tl::unexpected(result.error());
+  return {};
+}
+
 /// Between operations on an overwrite ring we look which records it took.
 ring::Result<void> KernelWorld::carry_out(std::span<const ring::Operation> operations) {
+  const bool of_straggler = set_.swap != nullptr && operations.front().action != ring::Action::output;
+  if (of_straggler) return hold_or_settle(operations.front());
   const std::size_t at_once = overwrite_watch_ ? 1 : operations.size();
   for (std::size_t first = 0; first < operations.size(); first += at_once) {
     if (auto run = script_->run(operations.subspan(first, at_once)); !run) return tl::unexpected(run.error());
@@ -362,7 +387,8 @@ ring::Result<std::unique_ptr<World>> make_kernel_world(const WorldRequest& reque
       .max_record_bytes = largest_record(scenario, request.kind),
       .max_concurrent = static_cast<std::uint32_t>(scenario.sources.size() + rings.cpus.size() + 8),
       .floods = scenario.drive == Drive::free,
-      .holds = std::any_of(scenario.sources.begin(), scenario.sources.end(),
+      .holds = request.kind == ring::RingKind::ringbuf &&
+               std::any_of(scenario.sources.begin(), scenario.sources.end(),
                            [](const SourcePlan& plan) { return plan.action == ring::Action::hold; })};
   const bool owns = (request.consumer->needs & RINGSIDE_OWNS_RINGS) != 0;
   auto opened = request.kind == ring::RingKind::ringbuf

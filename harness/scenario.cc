@@ -250,7 +250,8 @@ ring::Result<void> validate_source(const Scenario& scenario, std::size_t index) 
       return refuse(scenario, who("draws records of 1 to 15 bytes, which the padding of a perf ring hides"),
                     "use 0 or at least 16 bytes, or rings = [\"ringbuf\"]");
     }
-    if (source.action == ring::Action::hold || source.action == ring::Action::discard || source.discard_every > 0) {
+    const bool held = source.action == ring::Action::hold && scenario.ring.sides == 1;
+    if (held || source.action == ring::Action::discard || source.discard_every > 0) {
       return refuse(scenario, who("holds or discards, which a perf ring cannot"), "use rings = [\"ringbuf\"]");
     }
   }
@@ -353,6 +354,15 @@ ring::Result<void> validate_sides(const Scenario& scenario) {
                   [](const SourcePlan& source) { return source.nested > 0 || source.retry; })) {
     return refuse(scenario, "a source of two sides has nested records, or tries again what found the ring full",
                   "leave out nested and retry");
+  }
+  const auto holds = [](const SourcePlan& source) { return source.action == ring::Action::hold; };
+  const auto held = std::find_if(scenario.sources.begin(), scenario.sources.end(), holds);
+  if (held == scenario.sources.end()) return {};
+  const auto on_its_cpu = [held](const SourcePlan& source) { return source.cpu == held->cpu; };
+  if (std::count_if(scenario.sources.begin(), scenario.sources.end(), holds) > 1 ||
+      std::count_if(scenario.sources.begin(), scenario.sources.end(), on_its_cpu) > 1 || scenario.sources.size() < 2) {
+    return refuse(scenario, "a program that is held takes its CPU, and there is one at a time",
+                  "give one source the action \"hold\", on a cpu of its own, beside others");
   }
   return {};
 }

@@ -30,9 +30,11 @@ struct SizePlan {
 
 /// One producer: a context on a CPU that counts its own records.
 struct SourcePlan {
-  std::uint16_t cpu = 0;                       ///< index of the CPU within the scenario, below RingPlan::cpus
-  std::uint64_t records = 1000;                ///< attempts
-  ring::Action action = ring::Action::submit;  ///< submit, discard, output or hold; perf rings know only output
+  std::uint16_t cpu = 0;         ///< index of the CPU within the scenario, below RingPlan::cpus
+  std::uint64_t records = 1000;  ///< attempts
+  /// submit, discard, output or hold; perf rings know only output. On two sides hold is a program that stands still
+  /// between its look at the transfer count and its output.
+  ring::Action action = ring::Action::submit;
   SizePlan size;
   std::uint8_t flags = 0;           ///< ring::flag_*
   std::uint64_t force_every = 0;    ///< every n-th record with FORCE_WAKEUP; 0: none

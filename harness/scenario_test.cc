@@ -187,6 +187,24 @@ TEST(Scenario, AnOverwriteRingIsABpfRingOfAKernelThatHasThem) {
   EXPECT_EQ(error("\"ringbuf\"", "", "[16, 0]"), "");
 }
 
+TEST(Scenario, TwoSidesAreThoseOfPerfRingsAndOfProgramsThatOneAtATimeMayBeHeld) {
+  const std::string perf = "name = \"x\"\nrings = [\"perf\"]\n";
+  const std::string sides = "[ring]\nsides = 2\ncpus = 2\n";
+  const std::string source = "[[source]]\n";
+  const std::string held = "[[source]]\naction = \"hold\"\n";
+  EXPECT_TRUE(parse_scenario(perf + sides + source + held + "cpu = 1\n", "x.toml"));
+  const auto refused = [](const std::string& text, const char* why) {
+    EXPECT_NE(error_of(text).find(why), std::string::npos) << error_of(text);
+  };
+  refused("name = \"x\"\nrings = [\"ringbuf\"]\n" + sides + source, "sides of perf rings");
+  refused(perf + sides + source + "nested = 1\n", "nested records");
+  refused(perf + sides + held, "takes its CPU");
+  refused(perf + sides + source + held, "takes its CPU");
+  refused(perf + sides + held + held + "cpu = 1\n", "takes its CPU");
+  refused(perf + "drive = \"free\"\n" + sides + source, "are stepped");
+  refused(perf + sides + "start = 8\n" + source, "start at 0");
+}
+
 TEST(Scenario, UnannouncedRecordsNeedADeadline) {
   EXPECT_NE(error_of(std::string(good) + "wakeup = \"no\"\n").find("gives the consumer no deadline"),
             std::string::npos);

@@ -31,7 +31,15 @@ ring::Operation SwapPrograms::on_side(std::uint32_t side, ring::Operation operat
 
 void SwapPrograms::begin(const ring::Operation& operation) {
   assert(can_begin(operation.cpu));
-  programs_[operation.cpu] = {.stage = Stage::begun, .side = 0, .operation = operation};
+  Program& program = programs_[operation.cpu];
+  if (operation.action == ring::Action::settle_submit) {
+    assert(program.held);
+    program.held = false;
+    return;
+  }
+  assert(program.stage == Stage::none);
+  program = {.stage = Stage::begun, .side = 0, .held = operation.action == ring::Action::hold, .operation = operation};
+  program.operation.action = ring::Action::output;
 }
 
 void SwapPrograms::step(std::uint32_t cpu) {

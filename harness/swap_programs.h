@@ -28,10 +28,12 @@ class SwapPrograms {
 
   // Stepped drive.
 
-  bool can_begin(std::uint32_t cpu) const { return programs_[cpu].stage == Stage::none; }
-  /// A program starts on the operation's CPU, which must be free.
+  /// Whether the CPU is free, or its program stands still until it is settled.
+  bool can_begin(std::uint32_t cpu) const { return programs_[cpu].stage == Stage::none || stands_still(cpu); }
+  /// A program starts on the operation's CPU. One that is to be held stands still when it has chosen its side; settling
+  /// lets it go on.
   void begin(const ring::Operation& operation);
-  bool runnable(std::uint32_t cpu) const { return programs_[cpu].stage != Stage::none; }
+  bool runnable(std::uint32_t cpu) const { return programs_[cpu].stage != Stage::none && !stands_still(cpu); }
   /// One step of a CPU that is runnable.
   void step(std::uint32_t cpu);
   bool idle() const;
@@ -51,8 +53,10 @@ class SwapPrograms {
   struct Program {
     Stage stage = Stage::none;
     std::uint32_t side = 0;
+    bool held = false;
     ring::Operation operation;
   };
+  bool stands_still(std::uint32_t cpu) const { return programs_[cpu].held && programs_[cpu].stage == Stage::chosen; }
 
   std::uint32_t choose();
   void count(std::uint32_t side);

@@ -66,7 +66,9 @@ ring::Operation SourceWorkload::settle() {
 }
 
 ring::Operation SourceWorkload::next_record() {
-  ring::Operation operation{.action = kind_ == ring::RingKind::perf ? ring::Action::output : plan_.action,
+  // A perf record is made in one go; only the program of an A/B swap can be held, before it makes one.
+  const bool outputs = kind_ == ring::RingKind::perf && plan_.action != ring::Action::hold;
+  ring::Operation operation{.action = outputs ? ring::Action::output : plan_.action,
                             .flags = plan_.flags,
                             .source = source_,
                             .cpu = plan_.cpu,
