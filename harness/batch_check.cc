@@ -76,7 +76,7 @@ std::optional<Defect> BatchCheck::check_side() const {
   if (const std::uint64_t programs = world_.in_flight(side); programs > 0) {
     return Defect{.kind = DefectKind::batch_incomplete,
                   .ring = side * rings,
-                  .detail = fmt::format("{}, and {} programs that chose it are not over (case Q4)", claim, programs)};
+                  .detail = fmt::format("{}, and programs that chose it are not over: {} (case Q4)", claim, programs)};
   }
   for (std::uint32_t ring = side * rings; ring < (side + 1) * rings; ++ring) {
     if (world_.at_head(ring) != AtHead::committed) continue;
