@@ -25,6 +25,7 @@ const ringside_consumer& drain_claims_empty();
 const ringside_consumer& drain_heads_first();
 const ringside_consumer& drain_one_ring();
 const ringside_consumer& drain_rereads_head();
+const ringside_consumer& drain_partly();
 const ringside_consumer& ab_swap_claims_side();
 const ringside_consumer& ab_swap_no_repoll();
 const ringside_consumer& ab_swap_erases_count();

@@ -247,5 +247,18 @@ TEST(Mutants, DrainRereadsHeadGoesOnWhileAProducerRefillsTheRing) {
   EXPECT_EQ(delivered(mutant::drain_rereads_head()), 100);
 }
 
+TEST(Mutants, DrainPartlySleepsBesideWhatItHasLeft) {
+  const auto waits = [](const ringside_consumer& table) {
+    FakePerf ring(4096);
+    FakeHost host;
+    for (std::uint32_t number = 0; number < 3; ++number) ring.put(payload(number, 8));
+    OpenConsumer consumer(table, host, {ring.ring()});
+    EXPECT_EQ(consumer.drain(2), 2);
+    return consumer.wait(-1);  // the flag is taken: the fake host cancels
+  };
+  EXPECT_EQ(waits(drain_all()), RINGSIDE_WAIT_READY);
+  EXPECT_EQ(waits(mutant::drain_partly()), -ECANCELED);
+}
+
 }  // namespace
 }  // namespace ringside::consumers

@@ -162,6 +162,7 @@ EXPECTED = {
         "drain_all_wrap": 58,
         "drain_claims_empty": "batch_incomplete",
         "drain_heads_first": "batch_incomplete",
+        "drain_partly": "missed_wakeup",
         "forget_lost": "loss_miscounted",
         "perf_flag_before_head": "missed_wakeup",
         "read_into_3": 648,

@@ -107,6 +107,7 @@ const Registered data_head_relaxed{"data_head_relaxed", over_ring(three, mutant:
 const Registered data_tail_relaxed{"data_tail_relaxed", over_ring(full, mutant::data_tail_relaxed, look_thrice)};
 const Registered lost_callbacks{"count_lost_callbacks", over_ring(full, mutant::count_lost_callbacks, look_thrice)};
 const Registered forget_lost{"forget_lost", over_ring(full, mutant::forget_lost, look_thrice)};
+const Registered partly{"drain_partly", over_ring(three, mutant::drain_partly, consume_all)};
 const Registered claims_empty{"drain_claims_empty", over_ring(one, mutant::drain_claims_empty, consume_all)};
 const Registered heads_first{"drain_heads_first", over_ring(two, mutant::drain_heads_first, consume_all)};
 
