@@ -47,7 +47,7 @@ class LeaseReader {
     if (!lease.owns_lock()) return false;
     Lease mine(*this);
     function(mine);
-    commit();
+    if constexpr (Steps::commits_at_the_end) commit();
     return true;
   }
 

@@ -50,7 +50,8 @@ class RingbufConsumer {
       Strategy& strategy = static_cast<Strategy&>(*this);
       const Drained drained =
           drain_ringbuf(readers_[ring], most, [&](auto& reader) { return strategy.hand_over(reader, ring); });
-      if constexpr (Steps::publishes_in_drain) readers_[ring].publish();  // discarded records behind the last one
+      // Discarded records behind the last one, and whatever the strategy has kept.
+      if constexpr (Steps::publishes_in_drain && Steps::publishes_passed) readers_[ring].publish();
       return drained;
     });
   }
@@ -79,6 +80,7 @@ class RingbufConsumer {
   }
 
   const ringside_host& host() const { return host_; }
+  RingbufReader<Steps>& first_reader() { return readers_[0]; }
 
  private:
   void publish_all() {

@@ -127,9 +127,26 @@ struct RingbufSteps {
   static constexpr bool fences_before_look = true;             // (C5)
   /// Readers with views: sleep though views are out that keep the published position back.
   static constexpr bool sleeps_uncommitted = false;
+  /// Leases: what is left is committed when a lease ends.
+  static constexpr bool commits_at_the_end = true;
   /// Tokens: up to where to publish when the oldest view out is at `oldest` and the record at `committed` was
   /// committed.
   static constexpr std::uint64_t frontier(std::uint64_t oldest, std::uint64_t /*committed*/) { return oldest; }
+
+  /// Loads producer_pos at each refresh; else only where what was known of it is used up.
+  static constexpr bool loads_each_time = true;
+  /// Hands back, at the end of a pass and before it sleeps, what was passed over since the last record.
+  static constexpr bool publishes_passed = true;
+  /// Where a reader begins in a ring whose last consumer left that position.
+  static constexpr std::uint64_t begins_at(std::uint64_t consumer_pos) { return consumer_pos; }
+  /// What a reader keeps of a position.
+  static constexpr std::uint64_t kept(std::uint64_t position) { return position; }
+  /// Up to where a reader at `position` may read when producer_pos is `produced`.
+  static constexpr std::uint64_t limit(std::uint64_t produced, std::uint64_t /*position*/, std::uint64_t /*size*/) {
+    return produced;
+  }
+  /// The length that is told of a record.
+  static constexpr std::uint64_t payload_bytes(std::uint32_t header) { return ring::ringbuf::length_of(header); }
 
   static constexpr bool stops_at(std::uint32_t header) { return ring::ringbuf::is_busy(header); }
   static constexpr bool passes_over(std::uint32_t header) { return ring::ringbuf::is_discarded(header); }
@@ -148,14 +165,17 @@ class RingbufReader {
   /// Begins where the last consumer stopped, which need not be 0. False if no consumer can have left that position.
   bool start(const ringside_ring& ring) {
     view_ = RingbufView(ring);
-    position_ = published_ = limit_ = view_.load_consumer_pos();
+    position_ = published_ = Steps::begins_at(view_.load_consumer_pos());
+    limit_ = Steps::loads_each_time ? position_ : 0;
     return position_ % 8 == 0 && refresh();
   }
 
   /// Takes a new snapshot of producer_pos. False, and broken from here on, if it lies behind our position or more than
   /// a ring ahead of it: somebody else moved consumer_pos, and no record can be told from garbage.
   bool refresh() {
-    limit_ = view_.template load_producer_pos<Steps::producer_pos_order>();  // (C1)
+    if (!Steps::loads_each_time && position_ != limit_) return true;
+    const std::uint64_t produced = view_.template load_producer_pos<Steps::producer_pos_order>();  // (C1)
+    limit_ = Steps::limit(produced, position_, view_.size());
     sound_ = limit_ - position_ <= view_.size();
     return sound_;
   }
@@ -169,7 +189,7 @@ class RingbufReader {
       const std::uint64_t span = Steps::span_of(header);
       if (span > limit_ - position_) return Found::broken;
       if (!Steps::passes_over(header)) {
-        payload_bytes_ = ring::ringbuf::length_of(header);
+        payload_bytes_ = Steps::payload_bytes(header);
         span_ = span;
         return Found::record;
       }
@@ -184,6 +204,8 @@ class RingbufReader {
   std::uint64_t payload_offset() const { return view_.offset_of(position_ + ring::ringbuf::header_bytes); }
   std::uint64_t ring_bytes() const { return view_.size(); }
   std::uint64_t position() const { return position_; }
+  /// As RingbufView's.
+  std::uint64_t unread_bytes() const { return view_.unread(); }
   /// Up to where records are looked for.
   std::uint64_t snapshot() const { return limit_; }
   /// Bytes from the record's end to the snapshot that it was found under.
@@ -194,7 +216,7 @@ class RingbufReader {
   void prefetch(std::uint64_t records) const { __builtin_prefetch(view_.header_at(position_ + records * span_)); }
 
   /// Steps behind the record that find() stopped at.
-  void advance() { position_ += span_; }
+  void advance() { position_ = Steps::kept(position_ + span_); }
 
   /// Hands all space below our own position back.
   void publish() { publish_to(position_); }
@@ -216,7 +238,7 @@ class RingbufReader {
       if (!refresh()) return true;                                                     // drain tells the error
       const std::uint64_t before = position_;
       const Found found = find();
-      hand_back();
+      if constexpr (Steps::publishes_passed) hand_back();
       if (found == Found::record || found == Found::broken) return true;
       if (position_ == before) return false;
     }

@@ -4,6 +4,7 @@
 #include "consumers/callback.h"
 #include "consumers/copy.h"
 #include "consumers/drain_all.h"
+#include "consumers/read.h"
 #include "consumers/read_into.h"
 #include "consumers/user_producer.h"
 
@@ -20,6 +21,10 @@ struct ConsumerPosRelaxed : RingbufSteps {
   static constexpr int consumer_pos_order = __ATOMIC_RELAXED;
 };
 struct LookWithoutFence : RingbufSteps {
+  static constexpr bool fences_before_look = false;
+};
+struct StoreForFence : RingbufSteps {
+  static constexpr int consumer_pos_order = __ATOMIC_SEQ_CST;
   static constexpr bool fences_before_look = false;
 };
 struct DataHeadRelaxed : PerfSteps {
@@ -61,6 +66,18 @@ const ringside_consumer& consumer_pos_relaxed() {
 const ringside_consumer& look_without_fence() {
   static constexpr ringside_consumer table =
       Copy<LookWithoutFence>::table("look_without_fence", "copy that looks before it sleeps, without a full fence");
+  return table;
+}
+
+const ringside_consumer& store_for_fence() {
+  static constexpr ringside_consumer table = Copy<StoreForFence>::table(
+      "store_for_fence", "copy that takes a sequentially consistent store for the full fence");
+  return table;
+}
+
+const ringside_consumer& reader_without_fence() {
+  static constexpr ringside_consumer table = Read<LookWithoutFence, false>::table(
+      "reader_without_fence", "read_into that looks before it sleeps, without a full fence");
   return table;
 }
 

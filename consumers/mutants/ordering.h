@@ -14,6 +14,8 @@ const ringside_consumer& producer_pos_relaxed();
 const ringside_consumer& header_relaxed();
 const ringside_consumer& consumer_pos_relaxed();
 const ringside_consumer& look_without_fence();
+const ringside_consumer& store_for_fence();
+const ringside_consumer& reader_without_fence();
 // `read_into` and `drain_all`.
 const ringside_consumer& data_head_relaxed();
 const ringside_consumer& data_tail_relaxed();

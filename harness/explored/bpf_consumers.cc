@@ -76,6 +76,8 @@ constexpr RingPlan full{.records = 2, .size = page / 2, .waits_for_space = true}
 constexpr RingPlan discarding{.records = 2, .discards = 0b01};
 // A commit that wakes nobody is found at the deadline.
 constexpr RingPlan quiet{.records = 1, .flags = ring::flag_no_wakeup};
+// Read before, up to there.
+constexpr RingPlan used{.records = 2, .start = 512};
 constexpr RingPlan short_records{.records = 2, .size = 4};
 
 struct Programs {
@@ -144,6 +146,20 @@ const Registered producer_pos_relaxed{"producer_pos_relaxed", over_ring(two, mut
 const Registered header_relaxed{"header_relaxed", over_ring(two, mutant::header_relaxed)};
 const Registered consumer_pos_relaxed{"consumer_pos_relaxed", over_ring(full, mutant::consumer_pos_relaxed)};
 const Registered look_without_fence{"look_without_fence", over_ring(two, mutant::look_without_fence)};
+const Registered store_for_fence{"store_for_fence", over_ring(two, mutant::store_for_fence)};
+const Registered reader_without_fence{"reader_without_fence", over_ring(two, mutant::reader_without_fence)};
+const Registered stops_at_discard{"stops_at_discard", over_ring(discarding, mutant::stops_at_discard)};
+const Registered passes_over_busy{"passes_over_busy", over_ring(two, mutant::passes_over_busy)};
+const Registered caches_producer_pos{"caches_producer_pos", over_ring(used, mutant::caches_producer_pos)};
+const Registered wrapped_difference{"wrapped_difference", over_ring(wrapping, mutant::wrapped_difference)};
+const Registered keeps_discarded{"keeps_discarded", over_ring(discarding, mutant::keeps_discarded)};
+const Registered consumes_first{"consumes_first", over_ring(full, mutant::consumes_first)};
+const Registered consumes_twice{"consumes_twice", over_ring(two, mutant::consumes_twice)};
+const Registered lease_never_ends{"lease_never_ends", over_ring(two, mutant::lease_never_ends)};
+const Registered keeps_batch{"keeps_batch", over_ring(two, mutant::keeps_batch)};
+const Registered copies_late{"copies_late", over_ring(full, mutant::copies_late)};
+const Registered reader_tells_untested{"reader_tells_untested",
+                                       over_ring(quiet, mutant::reader_tells_untested, a_second_ns)};
 const Registered sleep_without_look{"sleep_without_look", over_ring(two, mutant::sleep_without_look)};
 
 }  // namespace
