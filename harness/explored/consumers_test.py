@@ -129,6 +129,7 @@ EXPECTED = {
         "flag_peek_read_look": 1,
         "flag_peek_read_threads": 70,
         "flag_two_peekers": 72,
+        "flush_during_read": 195,
         "lease_sleeps_uncommitted": "busy_spin",
         "lease_uncommitted": 1,
         "mutex_consume_twice": 32,

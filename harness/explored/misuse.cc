@@ -272,6 +272,18 @@ void ask_while_closing() {
   if (shared<Copying>()->available_bytes() > shared<Copying>()->buffer_size()) explore::fail("more than a ring");
 }
 
+/// What a flush promises, from another thread.
+void read_until_flushed() {
+  RecordCopy copy;
+  Told told = Told::record;
+  while (told == Told::record) {
+    told = shared<Copying>()->read_into(copy);
+    if (told == Told::record) note(0, copy);
+  }
+  if (told != Told::flushed) explore::fail("a read ends that nobody flushed");
+}
+void flush() { shared<Copying>()->flush(); }
+
 void lease_once() {
   shared<Leasing>()->with_lease([](auto& lease) {
     RecordView view;
@@ -306,6 +318,7 @@ void visit_and_touch() {
 
 const Registered close_read{"close_during_read",
                             program_of(two, open_mapped<Copying>, {read_until_closed, close_and_unmap<Copying>})};
+const Registered flush_read{"flush_during_read", program_of(two, open_shared<Copying>, {read_until_flushed, flush})};
 const Registered close_ask{"close_during_available_bytes",
                            program_of(two, open_mapped<Copying>, {ask_while_closing, close_and_unmap<Copying>})};
 const Registered close_lease{"close_during_lease",
