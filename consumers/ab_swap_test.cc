@@ -34,7 +34,8 @@ struct Swap {
             .data_pages = 1,
             .wakeup_events = 1,
             .watermark_bytes = 0,
-            .swap = &words};
+            .swap = &words,
+            .sample_type = 0};
   }
   /// What a program does that is on that side.
   void put(std::size_t side, std::uint32_t number) {

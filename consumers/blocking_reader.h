@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part that every reader library has below its calls: wait for the next record of a BPF ring until a deadline, a
+// The part that every reader library has below its calls: wait for the next record of a ring until a deadline, a
 // flush, or a close from another thread. What each of these means exactly:
 //
 //   deadline   Records that lie there are returned however late it is. Only when a look made behind the deadline found
@@ -63,8 +63,9 @@ struct RecordView {
   std::uint64_t remaining = 0;  ///< bytes of the ring behind it that were published when it was found, headers included
 };
 
+/// `Rings` finds records: RingsInTurn, of BPF rings unless it is said otherwise.
 /// Threads: set_deadline, flush and close by any; the others by one at a time, which is what its users see to.
-template <class Steps, class Poller>
+template <class Steps, class Poller, class Rings = RingsInTurn<Steps>>
 class BlockingReader {
  public:
   BlockingReader(const ringside_ring_set& rings, const ringside_host& host) : set_(rings), poller_(rings, host) {}
@@ -136,7 +137,8 @@ class BlockingReader {
     return bytes;
   }
 
-  RingsInTurn<Steps>& rings() { return rings_; }
+  Rings& rings() { return rings_; }
+  Poller& poller() { return poller_; }
 
  private:
   /// What is to be told now that nothing was found; `record` for nothing.
@@ -171,7 +173,7 @@ class BlockingReader {
 
   const ringside_ring_set& set_;
   Poller poller_;
-  RingsInTurn<Steps> rings_;
+  Rings rings_;
   std::atomic<std::int64_t> deadline_ns_{no_deadline};
   std::atomic<bool> closed_{false};
   Told untold_ = Told::record;  // timeout or flushed, to be told when the rings are found empty; else record

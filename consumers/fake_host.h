@@ -6,12 +6,16 @@
 #pragma once
 
 #include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "ring/consumer.h"
@@ -106,10 +110,10 @@ class FakePerf {
     set_tail(start);
   }
 
-  ringside_ring ring() {
+  ringside_ring ring(std::int32_t cpu = 0, int fd = -1) {
     return {.kind = RINGSIDE_PERF,
-            .cpu = 0,
-            .fd = -1,
+            .cpu = cpu,
+            .fd = fd,
             .page_size = 4096,
             .data_size = size_,
             .consumer_page = control_.data(),
@@ -131,6 +135,20 @@ class FakePerf {
     std::memcpy(record.data(), &header, sizeof(header));
     std::memcpy(record.data() + 8, &raw_size, sizeof(raw_size));
     std::copy(raw.begin(), raw.end(), record.begin() + 12);
+    return put_record(record, record_bytes);
+  }
+  /// A sample of a ring whose samples carry their time.
+  std::uint64_t put_at(std::uint64_t time_ns, const Bytes& bytes) {
+    Bytes raw = bytes;
+    raw.resize(ring::perf::raw_size(bytes.size()), 0xee);
+    const auto raw_size = static_cast<std::uint32_t>(raw.size());
+    const auto record_bytes = static_cast<std::uint16_t>(ring::perf::sample_bytes(bytes.size()) + sizeof(time_ns));
+    Bytes record(ring::perf::header_bytes + sizeof(time_ns) + sizeof(raw_size) + raw.size());
+    const ring::perf::RecordHeader header{ring::perf::type_sample, 0, record_bytes};
+    std::memcpy(record.data(), &header, sizeof(header));
+    std::memcpy(record.data() + 8, &time_ns, sizeof(time_ns));
+    std::memcpy(record.data() + 16, &raw_size, sizeof(raw_size));
+    std::copy(raw.begin(), raw.end(), record.begin() + 20);
     return put_record(record, record_bytes);
   }
   std::uint64_t put_lost(std::uint64_t count, std::uint16_t record_bytes = ring::perf::lost_bytes) {
@@ -172,6 +190,7 @@ struct Delivery {
   Bytes bytes;
   const std::uint8_t* place = nullptr;
   std::uint64_t token = 0;
+  std::uint64_t time_ns = 0;
 };
 
 /// Writes down what a consumer tells. Tokens are kept, not released.
@@ -186,7 +205,7 @@ class FakeHost {
       self(context).losses.push_back({ring, count});
     };
     host_.wait = [](void* context, ringside_ready* ready, std::uint32_t, std::int64_t timeout_ns) {
-      ready[0] = {0, RINGSIDE_POLLIN};
+      ready[0] = {self(context).woken_ring, RINGSIDE_POLLIN};
       return self(context).sleep(timeout_ns);
     };
     host_.wait_fd = [](void* context, int fd, std::int64_t timeout_ns) {
@@ -195,7 +214,16 @@ class FakeHost {
     host_.now_ns = [](void* context) { return self(context).now_ns; };
     host_.yield = [](void* context) {
       ++self(context).yields;
+      ++self(context).now_ns;  // some time passes
       if (self(context).during_yield) self(context).during_yield();
+    };
+    host_.pause = [](void* context, std::uint32_t ring, int on) {
+      self(context).pauses.push_back({ring, on != 0});
+      return self(context).pause_answer;
+    };
+    host_.sleep = [](void* context, std::int64_t ns) {
+      if (self(context).sleeps == most_sleeps) return -ECANCELED;
+      return std::min(self(context).sleep(ns), 0);
     };
     host_.adopt = [](void* context, const ringside_ring* ring) {
       self(context).adopted.push_back(*ring);
@@ -227,6 +255,8 @@ class FakeHost {
   std::vector<Delivery> deliveries;
   std::vector<Loss> losses;
   std::vector<ringside_ring> adopted;
+  std::vector<std::pair<std::uint32_t, bool>> pauses;
+  int pause_answer = 0;
   int adopt_answer = 0;
   int batches_begun = 0;
   std::vector<std::uint32_t> claims;  ///< of the batches that were ended
@@ -235,21 +265,26 @@ class FakeHost {
   int yields = 0;
   /// deliver answers 1 when this many records have come (0: never).
   std::size_t stop_after = 0;
+  /// The one ring that wait names when it returns 1.
+  std::uint32_t woken_ring = 0;
   /// Runs inside deliver, after the record was written down.
   std::function<void()> during_delivery;
   /// Runs inside batch_begin.
   std::function<void()> during_batch_begin;
   /// Runs inside yield.
   std::function<void()> during_yield;
-  /// What wait returns; by default the time passes and nothing happens.
+  /// What wait returns, and sleep if it is an error; by default the time passes and nothing happens.
   std::function<int(std::int64_t timeout_ns)> during_sleep;
 
  private:
+  /// Asleep without a deadline and with nothing to come, a run ends.
+  static constexpr int most_sleeps = 1000;
+
   static FakeHost& self(void* context) { return *static_cast<FakeHost*>(context); }
 
   int take(const ringside_record& record) {
     const auto* place = static_cast<const std::uint8_t*>(record.data);
-    deliveries.push_back({record.ring, Bytes(place, place + record.size), place, record.token});
+    deliveries.push_back({record.ring, Bytes(place, place + record.size), place, record.token, record.time_ns});
     if (during_delivery) during_delivery();
     return deliveries.size() == stop_after ? 1 : 0;
   }

@@ -66,7 +66,7 @@ class Libbpf {
 
   static int on_sample(void* context, void* data, std::size_t size) {
     Libbpf& self = *static_cast<Libbpf*>(context);
-    const ringside_record record{.ring = 0, .reserved = 0, .data = data, .size = size, .token = 0};
+    const ringside_record record{.ring = 0, .reserved = 0, .data = data, .size = size, .token = 0, .time_ns = 0};
     ++self.delivered_;
     --self.left_;
     const bool stop = self.host_.deliver(self.host_.context, &record) > 0;

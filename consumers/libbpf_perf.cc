@@ -61,7 +61,7 @@ class LibbpfPerf {
     attr.size = sizeof(attr);
     attr.type = PERF_TYPE_SOFTWARE;
     attr.config = PERF_COUNT_SW_BPF_OUTPUT;
-    attr.sample_type = PERF_SAMPLE_RAW;
+    attr.sample_type = set_.sample_type | PERF_SAMPLE_RAW;
     attr.sample_period = 1;
     if (set_.watermark_bytes != 0) {
       attr.watermark = 1;
@@ -128,15 +128,17 @@ class LibbpfPerf {
       return LIBBPF_PERF_EVENT_CONT;
     }
     // A sample too short for its own raw_size is what an output of more than 65516 bytes leaves (KERNEL-RINGS 2.8).
-    if (event.type != ring::perf::type_sample || !PerfSteps::fits(sample_prefix_bytes, event.size))
+    const std::uint64_t prefix_bytes = sample_prefix_bytes + (carries_time(set_) ? sample_time_bytes : 0);
+    if (event.type != ring::perf::type_sample || !PerfSteps::fits(prefix_bytes, event.size))
       return LIBBPF_PERF_EVENT_CONT;
-    const std::uint64_t size = field<std::uint32_t>(bytes + ring::perf::header_bytes);
-    if (!PerfSteps::fits(sample_prefix_bytes + size, event.size)) return LIBBPF_PERF_EVENT_CONT;
-    return deliver(bytes + sample_prefix_bytes, size);
+    const auto size = field<std::uint32_t>(bytes + prefix_bytes - sizeof(std::uint32_t));
+    if (!PerfSteps::fits(prefix_bytes + size, event.size)) return LIBBPF_PERF_EVENT_CONT;
+    return deliver(bytes + prefix_bytes, size);
   }
 
   bpf_perf_event_ret deliver(const std::byte* data, std::uint64_t size) {
-    const ringside_record record{.ring = draining_, .reserved = 0, .data = data, .size = size, .token = 0};
+    const ringside_record record{
+        .ring = draining_, .reserved = 0, .data = data, .size = size, .token = 0, .time_ns = 0};
     ++drained_.delivered;
     drained_.stopped = host_.deliver(host_.context, &record) > 0;
     return drained_.stopped || drained_.delivered == max_records_ ? LIBBPF_PERF_EVENT_DONE : LIBBPF_PERF_EVENT_CONT;

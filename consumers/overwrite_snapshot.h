@@ -240,7 +240,8 @@ class OverwriteSnapshot {
       ++drained.delivered;
       const std::uint64_t size = reader.payload_bytes();
       reader.publish();  // (C4): the bytes are ours
-      const ringside_record record{.ring = ring, .reserved = 0, .data = buffer_.get(), .size = size, .token = 0};
+      const ringside_record record{
+          .ring = ring, .reserved = 0, .data = buffer_.get(), .size = size, .token = 0, .time_ns = 0};
       if (host_.deliver(host_.context, &record) <= 0) continue;
       drained.stopped = true;
       break;

@@ -33,7 +33,7 @@ class PerfConsumer {
     buffer_ = allocate<std::byte>(sample_buffer_bytes);
     if (readers_ == nullptr || buffer_ == nullptr) return -ENOMEM;
     for (std::uint32_t ring = 0; ring < rings_.ring_count; ++ring) {
-      if (!readers_[ring].start(rings_.rings[ring])) return -EBADMSG;
+      if (!readers_[ring].start(rings_.rings[ring], rings_)) return -EBADMSG;
     }
     return 0;
   }
@@ -73,7 +73,7 @@ class PerfConsumer {
   /// True if every ring is read up to its snapshot.
   bool read_to_heads() const {
     for (std::uint32_t ring = 0; ring < rings_.ring_count; ++ring) {
-      if (!readers_[ring].at_limit()) return false;
+      if (!readers_[ring].at_snapshot()) return false;
     }
     return true;
   }
@@ -85,7 +85,7 @@ class PerfConsumer {
       const Found found =
           reader.find([this, ring](std::uint64_t count) { static_cast<Strategy&>(*this).report_lost(ring, count); });
       if (found != Found::record) {
-        if (found == Found::end && Steps::rereads_head && reader.refresh() && !reader.at_limit()) continue;
+        if (found == Found::end && Steps::rereads_head && reader.refresh() && !reader.at_snapshot()) continue;
         if (found == Found::broken) drained.error = -EBADMSG;
         break;
       }
@@ -101,7 +101,7 @@ class PerfConsumer {
 
   /// Delivers `size` bytes at `data`, valid during the call: 1 to stop, else 0.
   int deliver(std::uint32_t ring, const std::byte* data, std::uint64_t size) {
-    const ringside_record record{.ring = ring, .reserved = 0, .data = data, .size = size, .token = 0};
+    const ringside_record record{.ring = ring, .reserved = 0, .data = data, .size = size, .token = 0, .time_ns = 0};
     return host_.deliver(host_.context, &record) > 0 ? 1 : 0;
   }
 

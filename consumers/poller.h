@@ -41,6 +41,8 @@ class HostPoller {
     ringside_ready ready[8];
     const std::int64_t left_ns = deadline_ns < 0 ? -1 : left_until(deadline_ns);
     const int woken = host_.wait(host_.context, ready, 8, left_ns);
+    events_ = 0;
+    for (int entry = 0; entry < woken; ++entry) events_ |= ready[entry].events;
     if (woken > 0) return Woken::ready;
     if (woken == 0) return Woken::timeout;
     return woken == -EINTR ? Woken::interrupted : woken == -ECANCELED ? Woken::cancelled : Woken::failed;
@@ -49,6 +51,8 @@ class HostPoller {
   void flush() { flushed_ = true; }
   void close() { closed_ = true; }
   std::int64_t now_ns() const { return host_.now_ns(host_.context); }
+  /// RINGSIDE_POLL* of all rings, of the last wait.
+  std::uint32_t events() const { return events_; }
 
  private:
   std::int64_t left_until(std::int64_t deadline_ns) const {
@@ -57,6 +61,7 @@ class HostPoller {
   }
 
   const ringside_host& host_;
+  std::uint32_t events_ = 0;
   bool flushed_ = false;
   bool closed_ = false;
 };

@@ -48,9 +48,18 @@ class ReaderStrategy {
 
   /// Delivers one record, at most.
   int wait(std::int64_t timeout_ns) {
-    auto& reader = self().reader();
-    reader.set_deadline(timeout_ns < 0 ? no_deadline : reader.now_ns() + timeout_ns);
-    switch (self().take_one().told) {
+    self().reader().set_deadline(deadline_behind(timeout_ns));
+    return answer_of(self().take_one().told);
+  }
+
+ protected:
+  /// The deadline of a wait that begins now.
+  std::int64_t deadline_behind(std::int64_t timeout_ns) {
+    return timeout_ns < 0 ? no_deadline : self().reader().now_ns() + timeout_ns;
+  }
+  /// What a wait tells the host.
+  static int answer_of(Told told) {
+    switch (told) {
       case Told::timeout:
         return RINGSIDE_WAIT_TIMEOUT;
       case Told::cancelled:
@@ -60,10 +69,9 @@ class ReaderStrategy {
     }
   }
 
- protected:
   /// Delivers `size` bytes at `data`: valid during the call, or until the token's release if it is not 0. True to stop.
   bool deliver(std::uint32_t ring, const std::byte* data, std::uint64_t size, std::uint64_t token = 0) {
-    const ringside_record record{.ring = ring, .reserved = 0, .data = data, .size = size, .token = token};
+    const ringside_record record{.ring = ring, .reserved = 0, .data = data, .size = size, .token = token, .time_ns = 0};
     return host_.deliver(host_.context, &record) > 0;
   }
   bool deliver(const RecordView& view, std::uint64_t token = 0) {

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
+#include <vector>
 
 #include "consumers/mutants/mutants.h"
 #include "consumers/mutants/ordering.h"
+#include "consumers/mutants/perf.h"
 #include "consumers/strategies.h"
 
 namespace ringside::consumers {
@@ -23,28 +26,47 @@ const Item* find(std::span<const Item> items, std::string_view name) {
 }  // namespace
 
 std::span<const Entry> strategies() {
-  static const std::array all{Entry{&copy()},          Entry{&zero_copy()},
-                              Entry{&callback()},      Entry{&read()},
-                              Entry{&read_into()},     Entry{&peek_consume()},
-                              Entry{&guarded_peek()},  Entry{&mutex_peek()},
-                              Entry{&iterator()},      Entry{&visit()},
-                              Entry{&take()},          Entry{&token_commit()},
-                              Entry{&lease()},         Entry{&batch_release()},
-                              Entry{&prefetch_view()}, Entry{&busy_poll()},
-                              Entry{&copy_level()},    Entry{&copy_level_fence()},
-                              Entry{&libbpf()},        Entry{&overwrite_snapshot()},
-                              Entry{&drain_all()},     Entry{&ab_swap()},
-                              Entry{&libbpf_perf()}};
+  static const std::array all{Entry{&copy()},
+                              Entry{&zero_copy()},
+                              Entry{&callback()},
+                              Entry{&read()},
+                              Entry{&read_into()},
+                              Entry{&peek_consume()},
+                              Entry{&guarded_peek()},
+                              Entry{&mutex_peek()},
+                              Entry{&iterator()},
+                              Entry{&visit()},
+                              Entry{&take()},
+                              Entry{&token_commit()},
+                              Entry{&lease()},
+                              Entry{&batch_release()},
+                              Entry{&prefetch_view()},
+                              Entry{&busy_poll()},
+                              Entry{&copy_level()},
+                              Entry{&copy_level_fence()},
+                              Entry{&libbpf()},
+                              Entry{&overwrite_snapshot()},
+                              Entry{&drain_all()},
+                              Entry{&ab_swap()},
+                              Entry{&libbpf_perf()},
+                              Entry{&parse_for_cpu()},
+                              Entry{&drain_cpu()},
+                              Entry{&session()},
+                              Entry{&session_watermark()},
+                              Entry{&session_merge()}};
   return all;
 }
+
+namespace {
 
 // Why a mutant is not tried on the kernel.
 constexpr std::string_view no_such_position =
     "It would take the kernel 2^32 bytes of records to come to such a position.";
 
-std::span<const Mutant> mutants() {
+/// Of the strategies of both kinds of rings.
+std::vector<Mutant> general_mutants() {
   using ring::DefectKind;
-  static const std::array all{
+  return {
       Mutant{&mutant::ignore_busy(), DefectKind::phantom, "Delivers a record before its producer has committed it.",
              "D1", on_both("busy_head").and_explored("ignore_busy", DefectKind::data_race)},
       Mutant{&mutant::ignore_discard(), DefectKind::phantom, "Delivers records that their producer discarded.", "B6",
@@ -103,7 +125,13 @@ std::span<const Mutant> mutants() {
              on_both("swap_full").and_explored("ab_swap_erased_count", DefectKind::loss_miscounted)},
       Mutant{&mutant::ab_swap_waits_for_count(), DefectKind::busy_spin,
              "Looks for what the counter of a frozen side says until it has come, lost or not.", "Q4",
-             on_both("swap_full").and_explored("ab_swap_waits_for_count", DefectKind::busy_spin)},
+             on_both("swap_full").and_explored("ab_swap_waits_for_count", DefectKind::busy_spin)}};
+}
+
+/// More of those of BPF rings.
+std::vector<Mutant> ringbuf_mutants() {
+  using ring::DefectKind;
+  return {
       Mutant{&mutant::span_without_header(), DefectKind::lost,
              "Looks for the next header right behind a payload of the told length, forgetting the header's own.", "E4",
              on_both("interleaved")},
@@ -160,8 +188,8 @@ std::span<const Mutant> mutants() {
              on_both("interleaved")},
       Mutant{&mutant::crashes_on_empty(), DefectKind::crash, "Looks at the first byte of a record that has none.", "B1",
              on_both("extremes")},
-      Mutant{&mutant::clears_headers(), DefectKind::protocol, "Writes into the ring, which is mapped for reading.", "P3",
-             on_both("interleaved")},
+      Mutant{&mutant::clears_headers(), DefectKind::protocol, "Writes into the ring, which is mapped for reading.",
+             "P3", on_both("interleaved")},
       Mutant{&mutant::interrupt_is_fatal(), DefectKind::protocol, "Takes EINTR for the end.", "A7", on_both("signals")},
       Mutant{&mutant::interrupt_is_timeout(), DefectKind::early_timeout, "Takes EINTR for its deadline.", "A7",
              on_both("signals")},
@@ -177,26 +205,92 @@ std::span<const Mutant> mutants() {
              on_both("one_page")},
       Mutant{&mutant::reader_tells_untested(), DefectKind::early_timeout,
              "Tells its deadline without emptying the ring.", "A3",
-             on_both("no_wakeup_tail").and_explored("reader_tells_untested", DefectKind::early_timeout)},
-      Mutant{&mutant::producer_pos_relaxed(), DefectKind::data_race, "Loads producer_pos without acquire.", "D1",
-             explored_only("producer_pos_relaxed", DefectKind::data_race)},
-      Mutant{&mutant::header_relaxed(), DefectKind::data_race, "Loads headers without acquire.", "D1",
-             explored_only("header_relaxed", DefectKind::data_race)},
-      Mutant{&mutant::consumer_pos_relaxed(), DefectKind::use_after_release, "Stores consumer_pos without release.",
-             "G1", explored_only("consumer_pos_relaxed", DefectKind::use_after_release)},
-      Mutant{&mutant::look_without_fence(), DefectKind::missed_wakeup,
-             "Publishes its position and looks again before it sleeps, without a full fence in between.", "A1",
-             explored_only("look_without_fence", DefectKind::missed_wakeup)},
-      Mutant{&mutant::store_for_fence(), DefectKind::missed_wakeup,
-             "Takes a sequentially consistent store of its position for the full fence behind it.", "A2",
-             explored_only("store_for_fence", DefectKind::missed_wakeup)},
-      Mutant{&mutant::reader_without_fence(), DefectKind::missed_wakeup,
-             "Looks again before it sleeps, without a full fence between that and its position.", "A1",
-             explored_only("reader_without_fence", DefectKind::missed_wakeup)},
-      Mutant{&mutant::data_head_relaxed(), DefectKind::data_race, "Loads data_head without acquire.", "D2",
-             explored_only("data_head_relaxed", DefectKind::data_race)},
-      Mutant{&mutant::data_tail_relaxed(), DefectKind::use_after_release, "Stores data_tail without release.", "D3",
-             explored_only("data_tail_relaxed", DefectKind::use_after_release)}};
+             on_both("no_wakeup_tail").and_explored("reader_tells_untested", DefectKind::early_timeout)}};
+}
+
+/// Wrong in one ordering alone.
+std::vector<Mutant> ordering_mutants() {
+  using ring::DefectKind;
+  return {Mutant{&mutant::producer_pos_relaxed(), DefectKind::data_race, "Loads producer_pos without acquire.", "D1",
+                 explored_only("producer_pos_relaxed", DefectKind::data_race)},
+          Mutant{&mutant::header_relaxed(), DefectKind::data_race, "Loads headers without acquire.", "D1",
+                 explored_only("header_relaxed", DefectKind::data_race)},
+          Mutant{&mutant::consumer_pos_relaxed(), DefectKind::use_after_release, "Stores consumer_pos without release.",
+                 "G1", explored_only("consumer_pos_relaxed", DefectKind::use_after_release)},
+          Mutant{&mutant::look_without_fence(), DefectKind::missed_wakeup,
+                 "Publishes its position and looks again before it sleeps, without a full fence in between.", "A1",
+                 explored_only("look_without_fence", DefectKind::missed_wakeup)},
+          Mutant{&mutant::store_for_fence(), DefectKind::missed_wakeup,
+                 "Takes a sequentially consistent store of its position for the full fence behind it.", "A2",
+                 explored_only("store_for_fence", DefectKind::missed_wakeup)},
+          Mutant{&mutant::reader_without_fence(), DefectKind::missed_wakeup,
+                 "Looks again before it sleeps, without a full fence between that and its position.", "A1",
+                 explored_only("reader_without_fence", DefectKind::missed_wakeup)},
+          Mutant{&mutant::data_head_relaxed(), DefectKind::data_race, "Loads data_head without acquire.", "D2",
+                 explored_only("data_head_relaxed", DefectKind::data_race)},
+          Mutant{&mutant::data_tail_relaxed(), DefectKind::use_after_release, "Stores data_tail without release.", "D3",
+                 explored_only("data_tail_relaxed", DefectKind::use_after_release)}};
+}
+
+/// Of the strategies of perf rings, by mutants/perf.cc.
+std::vector<Mutant> perf_mutants() {
+  using ring::DefectKind;
+  return {
+      Mutant{&mutant::cpu_no_last_look(), DefectKind::early_timeout,
+             "Tells a timeout when epoll named no ring, without a look at what lies below a watermark.", "A4",
+             on_both("wakeup_events")},
+      Mutant{&mutant::cpu_forgets_rest(), DefectKind::missed_wakeup,
+             "Sleeps on a ring that it left records in, which only a new record makes ready.", "A13",
+             on_both("backpressure")},
+      Mutant{&mutant::cpu_by_index(), DefectKind::protocol, "Takes a CPU's number for its ring's place in the list.",
+             "J1", on_model_only("cpu_gaps", "A kernel's CPUs have gaps only where some are offline.")},
+      Mutant{&mutant::cpu_no_last_drain(), DefectKind::lost,
+             "Reads the rings that epoll named, and none once more before it ends.", "B7", on_both("many_cpus")},
+      Mutant{&mutant::cpu_ignores_stop(), DefectKind::unbounded_drain, "Goes on when its callback says stop.", "B6",
+             on_both("backpressure")},
+      Mutant{&mutant::cpu_hands_back_first(), DefectKind::use_after_release,
+             "Hands a record's space back and shows it then.", "G1", on_both("many_cpus")},
+      Mutant{&mutant::read_deadline_first(), DefectKind::early_timeout,
+             "Tells its deadline before the rings are emptied.", "A4", on_both("wakeup_events")},
+      Mutant{&mutant::read_loss_as_sample(), DefectKind::phantom, "Takes a loss for an empty sample.", "B2",
+             on_both("burst_overflow")},
+      Mutant{&mutant::read_loss_of_nothing(), DefectKind::protocol, "Reports each loss as one of 0 records.", "B5",
+             on_both("burst_overflow")},
+      Mutant{&mutant::read_ends_at_interrupt(), DefectKind::lost, "Ends when a wait is interrupted.", "A7",
+             on_both("hangups")},
+      Mutant{&mutant::read_spins_on_hangup(), DefectKind::busy_spin,
+             "Takes a hung-up descriptor for a ready one for ever.", "A12", on_both("hangups")},
+      Mutant{&mutant::read_tail_by_halves(), DefectKind::missed_wakeup,
+             "Stores data_tail when half of the ring is read, and sleeps with less.", "D3", on_both("interleaved")},
+      Mutant{&mutant::read_cuts_padding(), DefectKind::torn, "Takes raw_size for a multiple of 8.", "D3",
+             on_both("many_cpus")},
+      Mutant{&mutant::read_knows_no_time(), DefectKind::lost, "Looks for raw_size where a sample's time is.", "E1",
+             on_both("time_order")},
+      Mutant{&mutant::cpu_shows_wrapped(), DefectKind::out_of_bounds,
+             "Shows a sample in place though it runs over the ring's end.", "D3", on_both("wrap")},
+      Mutant{&mutant::session_oversleeps(), DefectKind::deadline_missed, "Sleeps 15 ms whatever the deadline is.", "I1",
+             on_both("wakeup_events")},
+      Mutant{&mutant::session_claims_order(), DefectKind::reordered,
+             "Claims the order of time, with the order of what is visible at each snapshot.", "K1",
+             on_model_only("time_order", "Two CPUs write one record at most between two looks: it takes three rings.")},
+      Mutant{&mutant::session_by_arrival(), DefectKind::reordered, "Hands out ring after ring, whatever the times.",
+             "K2", on_both("time_order")},
+      Mutant{&mutant::session_no_hold(), DefectKind::reordered,
+             "Takes the second look right behind the first, while a stamped record is not published yet.", "Q3",
+             on_model_only("time_order", "A step on a kernel is a whole output: nobody looks within it.")}};
+}
+
+std::vector<Mutant> joined(std::initializer_list<std::vector<Mutant>> lists) {
+  std::vector<Mutant> all;
+  for (const std::vector<Mutant>& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+}  // namespace
+
+std::span<const Mutant> mutants() {
+  static const std::vector<Mutant> all =
+      joined({general_mutants(), ringbuf_mutants(), ordering_mutants(), perf_mutants()});
   return all;
 }
 

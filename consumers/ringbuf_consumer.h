@@ -66,7 +66,7 @@ class RingbufConsumer {
  protected:
   /// Delivers `size` bytes at `data`, valid during the call: 1 to stop, else 0.
   int deliver(std::uint32_t ring, const std::byte* data, std::uint64_t size) {
-    const ringside_record record{.ring = ring, .reserved = 0, .data = data, .size = size, .token = 0};
+    const ringside_record record{.ring = ring, .reserved = 0, .data = data, .size = size, .token = 0, .time_ns = 0};
     return host_.deliver(host_.context, &record) > 0 ? 1 : 0;
   }
 

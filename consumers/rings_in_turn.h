@@ -14,8 +14,8 @@
 
 namespace ringside::consumers {
 
-/// One thread at a time.
-template <class Steps>
+/// One thread at a time. `Reader` walks one ring: RingbufReader, or PerfReader of perf_view.h.
+template <class Steps, class Reader = RingbufReader<Steps>>
 class RingsInTurn {
  public:
   RingsInTurn() = default;
@@ -26,14 +26,14 @@ class RingsInTurn {
   int start(const ringside_ring_set& rings) {
     if (rings.ring_count == 0) return -EINVAL;
     if (rings.ring_count > 1) {
-      several_ = allocate<RingbufReader<Steps>>(rings.ring_count);
+      several_ = allocate<Reader>(rings.ring_count);
       if (several_ == nullptr) return -ENOMEM;
       readers_ = several_.get();
     }
     count_ = rings.ring_count;
     current_ = count_ - 1;  // the first round begins with the first ring
     for (std::uint32_t ring = 0; ring < count_; ++ring) {
-      if (!readers_[ring].start(rings.rings[ring])) return -EBADMSG;
+      if (!start_reader(readers_[ring], rings.rings[ring], rings)) return -EBADMSG;
     }
     return 0;
   }
@@ -74,14 +74,14 @@ class RingsInTurn {
 
   /// The same where what was passed is handed back at once.
   Found find() {
-    return find([](RingbufReader<Steps>& reader) { reader.publish(); });
+    return find([](Reader& reader) { reader.publish(); });
   }
 
-  /// The last look before sleeping, at every ring (RingbufReader::look).
+  /// The last look before sleeping, at every ring (Reader::look).
   bool look() {
     bool found = false;
     for (std::uint32_t ring = 0; ring < count_; ++ring) {
-      RingbufReader<Steps>& reader = readers_[ring];
+      Reader& reader = readers_[ring];
       found |= reader.look([&reader] { reader.publish(); });
     }
     return found;
@@ -94,10 +94,18 @@ class RingsInTurn {
   std::uint32_t count() const { return count_; }
   /// The ring that find() stopped at.
   std::uint32_t ring() const { return current_; }
-  RingbufReader<Steps>& reader() { return readers_[current_]; }
-  RingbufReader<Steps>& reader(std::uint32_t ring) { return readers_[ring]; }
+  Reader& reader() { return readers_[current_]; }
+  Reader& reader(std::uint32_t ring) { return readers_[ring]; }
 
  private:
+  static bool start_reader(Reader& reader, const ringside_ring& ring, const ringside_ring_set& rings) {
+    if constexpr (requires { reader.start(ring, rings); }) {
+      return reader.start(ring, rings);
+    } else {
+      return reader.start(ring);
+    }
+  }
+
   void go_on() { current_ = current_ + 1 < count_ ? current_ + 1 : 0; }
 
   template <class Leave>
@@ -113,9 +121,9 @@ class RingsInTurn {
     return worst;
   }
 
-  RingbufReader<Steps> one_;  // the rule, which needs no memory of its own
-  std::unique_ptr<RingbufReader<Steps>[]> several_;
-  RingbufReader<Steps>* readers_ = &one_;
+  Reader one_;  // the rule, which needs no memory of its own
+  std::unique_ptr<Reader[]> several_;
+  Reader* readers_ = &one_;
   std::uint32_t count_ = 0;
   std::uint32_t current_ = 0;
   bool untouched_ = false;        // nobody has looked for a record since the round began

@@ -33,6 +33,11 @@ const ringside_consumer& read_into();
 const ringside_consumer& drain_all();
 const ringside_consumer& ab_swap();
 const ringside_consumer& libbpf_perf();
+const ringside_consumer& parse_for_cpu();
+const ringside_consumer& drain_cpu();
+const ringside_consumer& session();
+const ringside_consumer& session_watermark();
+const ringside_consumer& session_merge();
 
 // Producers of user ring buffers.
 const ringside_producer& user_reserve();

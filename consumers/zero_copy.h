@@ -143,7 +143,8 @@ class ZeroCopy {
                                  .reserved = 0,
                                  .data = lane.reader.payload(),
                                  .size = lane.reader.payload_bytes(),
-                                 .token = ((number << ring_bits_) | ring) + 1};
+                                 .token = ((number << ring_bits_) | ring) + 1,
+                                 .time_ns = 0};
     lane.reader.advance();
     if constexpr (!Steps::keeps_views_reserved) lane.publish();
     return host_.deliver(host_.context, &record) > 0 ? 1 : 0;

@@ -4,7 +4,9 @@
 // session's own thread: between two steps nothing moves, so that the order of events is the session's, never the
 // clock's. Free, floods run on pinned threads.
 #include <fmt/format.h>
+#include <linux/perf_event.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -57,6 +59,7 @@ class KernelWorld final : public World {
     if (kernel_.perf_side_1) add_side();
     set_.wakeup_events = scenario_.ring.wakeup_events;
     set_.watermark_bytes = scenario_.ring.watermark_bytes;
+    set_.sample_type = sample_type_of(scenario_.ring);
   }
 
   ring::Result<void> prepare(std::uint32_t trigger);
@@ -86,6 +89,10 @@ class KernelWorld final : public World {
 
   int wait(std::span<ringside_ready> ready, std::int64_t timeout_ns) override {
     return epoll_->wait(ready.data(), static_cast<std::uint32_t>(ready.size()), timeout_ns);
+  }
+  int pause(std::uint32_t ring, bool on) override {
+    if (kind_ != ring::RingKind::perf || ring >= ring_count()) return -EINVAL;
+    return ioctl(rings_[ring].fd, PERF_EVENT_IOC_PAUSE_OUTPUT, on ? 1 : 0) == 0 ? 0 : -errno;
   }
   int wait_fd(int fd, std::int64_t timeout_ns) override;
 
@@ -308,7 +315,7 @@ std::uint32_t KernelWorld::ring_of(std::uint32_t source) const {
 
 std::vector<std::uint64_t> KernelWorld::left() const {
   real::Left sum;
-  for (const ringside_ring& ring : rings_) sum += real::left_in(ring, source_count());
+  for (const ringside_ring& ring : rings_) sum += real::left_in(ring, source_count(), set_.sample_type);
   return sum.by_source;
 }
 
@@ -358,7 +365,8 @@ ring::Result<void> open_perf(const Scenario& scenario, std::uint32_t sources, bo
       .cpus = {},
       .data_pages = static_cast<std::uint32_t>(scenario.ring.size / static_cast<std::uint64_t>(getpagesize())),
       .wakeup_events = scenario.ring.wakeup_events,
-      .watermark_bytes = scenario.ring.watermark_bytes};
+      .watermark_bytes = scenario.ring.watermark_bytes,
+      .sample_time = scenario.ring.sample_time};
   auto perf = consumer_owns_rings ? real::PerfRings::map_only(options) : real::PerfRings::create(options);
   if (!perf) return tl::unexpected(perf.error());
   rings.perf.emplace(std::move(*perf));

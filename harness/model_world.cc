@@ -11,6 +11,7 @@
 #include "harness/world.h"
 #include "real/inspect.h"
 #include "sim/machine.h"
+#include "sim/perf_ring.h"
 
 namespace ringside::harness {
 
@@ -28,7 +29,10 @@ class ModelWorld final : public World {
         stepped_(request.scenario->drive == Drive::stepped),
         kind_(request.kind),
         scenario_(*request.scenario) {
-    for (std::uint32_t index = 0; index < machine_->ring_count(); ++index) rings_.push_back(machine_->user_view(index));
+    for (std::uint32_t index = 0; index < machine_->ring_count(); ++index) {
+      rings_.push_back(machine_->user_view(index));
+      if (kind_ == ring::RingKind::perf) rings_.back().cpu *= scenario_.ring.cpu_step;
+    }
     set_ = {.kind = static_cast<std::uint32_t>(request.kind),
             .ring_count = machine_->ring_count(),
             .rings = rings_.data(),
@@ -36,7 +40,8 @@ class ModelWorld final : public World {
             .data_pages = static_cast<std::uint32_t>(scenario_.ring.size / rings_[0].page_size),
             .wakeup_events = scenario_.ring.wakeup_events,
             .watermark_bytes = scenario_.ring.watermark_bytes,
-            .swap = nullptr};
+            .swap = nullptr,
+            .sample_type = sample_type_of(scenario_.ring)};
     if (scenario_.ring.sides == 2) {
       set_.swap = swap_.emplace(*machine_, scenario_.ring.cpus, workload_.source_count()).words();
     }
@@ -67,6 +72,11 @@ class ModelWorld final : public World {
     return machine_->wait_blocking(ready, timeout_ns);
   }
   int wait_fd(int, std::int64_t) override { return -EBADF; }
+  int pause(std::uint32_t ring, bool on) override {
+    if (kind_ != ring::RingKind::perf || ring >= ring_count()) return -EINVAL;
+    machine_->perf(ring).pause(on);
+    return 0;
+  }
 
   std::uint32_t ring_count() const override { return static_cast<std::uint32_t>(rings_.size()); }
   const ringside_ring& ring(std::uint32_t index) const override { return rings_[index]; }
@@ -246,6 +256,7 @@ ring::Result<std::unique_ptr<World>> make_model_world(const WorldRequest& reques
   options.start_position = scenario.ring.start;
   options.wakeup_events = scenario.ring.wakeup_events;
   options.watermark_bytes = scenario.ring.watermark_bytes;
+  options.sample_time = scenario.ring.sample_time;
   options.overwrite = scenario.ring.overwrite;
   if (options.overwrite) options.kernel = first_with_overwrite;
   options.seed = request.seed;

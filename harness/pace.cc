@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 namespace ringside::harness {
 
@@ -12,6 +13,8 @@ namespace {
 constexpr std::int64_t call_ns = 20;
 // A turn is nothing in half of all cases, else fewer steps than this.
 constexpr std::uint64_t most_steps_of_a_turn = 8;
+// Free drive: so long, and then a look whether the producers have ended.
+constexpr std::int64_t longest_sleep_ns = 20'000'000;
 // Parts the session's dice from the world's, which have the same seed.
 constexpr std::uint64_t session_salt = 0x5e55'1011'0000'0001ull;
 
@@ -39,6 +42,17 @@ Moved Pace::step() {
   }
   if (*moved == Moved::stepped) now_ns_ += world_.step_ns();
   return *moved;
+}
+
+Moved Pace::sleep_towards(std::int64_t time_ns) {
+  if (!stepped_) {
+    if (!world_.producers_running()) return Moved::done;
+    std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(time_ns - now_ns(), longest_sleep_ns)));
+    return Moved::stepped;
+  }
+  const Moved moved = step();
+  if (moved == Moved::waiting) skip_time(time_ns);
+  return moved;
 }
 
 void Pace::turn() {

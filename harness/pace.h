@@ -27,6 +27,10 @@ class Pace {
   /// Whether every source has ended.
   bool producers_done() const;
 
+  /// A step of the producers or of the clock towards that time; free drive: a short sleep. `done`: they have ended, and
+  /// the clock stands where it stood.
+  Moved sleep_towards(std::int64_t time_ns);
+
   // Stepped drive; in free drive turn and work do nothing and the others must not be called.
 
   /// One step of the producers, and the time it takes.

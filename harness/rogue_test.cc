@@ -166,7 +166,7 @@ TEST(Rogue, ADrainOfMoreThanAskedIsUnbounded) {
 TEST(Rogue, RecordsWithoutEndAreAnUnboundedDrain) {
   ringside_consumer consumer = rogue("invents");
   consumer.drain = [](void*, std::uint64_t) -> std::int64_t {
-    const ringside_record nothing{.ring = 0, .reserved = 0, .data = "", .size = 0, .token = 0};
+    const ringside_record nothing{.ring = 0, .reserved = 0, .data = "", .size = 0, .token = 0, .time_ns = 0};
     for (;;) opened_host->deliver(opened_host->context, &nothing);
   };
   const RunResult result = run(consumer);
@@ -320,7 +320,7 @@ TEST(Rogue, PhantomsWithoutEndEndTheRun) {
   consumer.drain = [](void* state, std::uint64_t most) {
     const std::int64_t count = honest().drain(state, most);
     if (count != 0) return count;
-    const ringside_record nothing{.ring = 0, .reserved = 0, .data = "", .size = 0, .token = 0};
+    const ringside_record nothing{.ring = 0, .reserved = 0, .data = "", .size = 0, .token = 0, .time_ns = 0};
     opened_host->deliver(opened_host->context, &nothing);
     return std::int64_t{1};
   };

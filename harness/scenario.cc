@@ -144,6 +144,8 @@ void read_ring(const toml::table& table, RingPlan& plan, ReadState& state) {
   reader.integer("wakeup_events", plan.wakeup_events, 0, std::numeric_limits<std::int32_t>::max());
   reader.integer("watermark_bytes", plan.watermark_bytes, 0, largest_ring);
   reader.integer("sides", plan.sides, 1, 2);
+  reader.boolean("sample_time", plan.sample_time);
+  reader.integer("cpu_step", plan.cpu_step, 1, 64);
   reader.boolean("overwrite", plan.overwrite);
   reader.finish();
 }
@@ -367,6 +369,19 @@ ring::Result<void> validate_sides(const Scenario& scenario) {
   return {};
 }
 
+/// What only perf rings have.
+ring::Result<void> validate_perf(const Scenario& scenario) {
+  const RingPlan& ring = scenario.ring;
+  if (!ring.sample_time && ring.cpu_step == 1) return {};
+  if (scenario.rings != std::vector{ring::RingKind::perf}) {
+    return refuse(scenario, "ring.sample_time and ring.cpu_step are about perf rings", "use rings = [\"perf\"]");
+  }
+  if (ring.cpu_step != 1 && scenario.runs_in(WorldKind::kernel)) {
+    return refuse(scenario, "ring.cpu_step is nothing that a kernel can be asked for", "set worlds = [\"model\"]");
+  }
+  return {};
+}
+
 /// A kernel's lock cannot be asked to fail, and its rings start at 0: some records bring them so far, and no farther.
 ring::Result<void> validate_for_kernel(const Scenario& scenario) {
   if (!scenario.runs_in(WorldKind::kernel)) return {};
@@ -397,6 +412,10 @@ bool announces_every_record(const Scenario& scenario) {
 }
 
 }  // namespace
+
+std::uint64_t sample_type_of(const RingPlan& plan) {
+  return ring::perf::sample_type_raw | (plan.sample_time ? ring::perf::sample_type_time : 0);
+}
 
 bool Scenario::runs_in(WorldKind world) const { return std::find(worlds.begin(), worlds.end(), world) != worlds.end(); }
 
@@ -434,6 +453,7 @@ ring::Result<void> validate(const Scenario& scenario) {
   if (auto valid = validate_user(scenario); !valid) return valid;
   if (auto valid = validate_overwrite(scenario); !valid) return valid;
   if (auto valid = validate_sides(scenario); !valid) return valid;
+  if (auto valid = validate_perf(scenario); !valid) return valid;
   if (scenario.consumer.timeout_ns < 0 && !announces_every_record(scenario)) {
     return refuse(scenario, "it leaves records unannounced and gives the consumer no deadline",
                   "set consumer.timeout_ns");

@@ -60,10 +60,15 @@ struct RingPlan {
   std::uint32_t wakeup_events = 1;    ///< perf
   std::uint32_t watermark_bytes = 0;  ///< perf; 0: not set
   std::uint16_t sides = 1;            ///< perf; 2: an A/B swap (ringside_swap), a ring a CPU on each side
+  bool sample_time = false;           ///< perf: samples carry the time at which they were taken
+  std::uint16_t cpu_step = 1;         ///< perf, model: the CPUs' numbers are so far apart
   bool overwrite = false;             ///< ringbuf: when full it gives up its oldest records; kernel 6.19 or newer
 
   friend bool operator==(const RingPlan&, const RingPlan&) = default;
 };
+
+/// attr.sample_type of the ring's samples.
+std::uint64_t sample_type_of(const RingPlan& plan);
 
 struct ConsumerPlan {
   std::uint64_t max_records = 4096;  ///< of one drain

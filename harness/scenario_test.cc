@@ -187,6 +187,23 @@ TEST(Scenario, AnOverwriteRingIsABpfRingOfAKernelThatHasThem) {
   EXPECT_EQ(error("\"ringbuf\"", "", "[16, 0]"), "");
 }
 
+TEST(Scenario, TimesAndGapsAmongCpusAreOfPerfRings) {
+  const auto error = [](const std::string& head, const char* key) {
+    return error_of("name = \"x\"\n" + head + "[ring]\n" + key + "\n[[source]]\n");
+  };
+  const std::string perf = "rings = [\"perf\"]\n";
+  EXPECT_EQ(error(perf, "sample_time = true"), "");
+  EXPECT_EQ(error(perf + "worlds = [\"model\"]\n", "cpu_step = 2"), "");
+  EXPECT_EQ(error(perf, "cpu_step = 2"),
+            "x.toml: use scenario \"x\": ring.cpu_step is nothing that a kernel can be asked for; set worlds = "
+            "[\"model\"]");
+  for (const char* key : {"sample_time = true", "cpu_step = 2"}) {
+    EXPECT_EQ(error("rings = [\"ringbuf\", \"perf\"]\n", key),
+              "x.toml: use scenario \"x\": ring.sample_time and ring.cpu_step are about perf rings; use rings = "
+              "[\"perf\"]");
+  }
+}
+
 TEST(Scenario, TwoSidesAreThoseOfPerfRingsAndOfProgramsThatOneAtATimeMayBeHeld) {
   const std::string perf = "name = \"x\"\nrings = [\"perf\"]\n";
   const std::string sides = "[ring]\nsides = 2\ncpus = 2\n";

@@ -7,8 +7,11 @@
 #include <cassert>
 
 #include "harness/batch_check.h"
+#include "harness/injected_faults.h"
 #include "harness/pace.h"
 #include "harness/resources.h"
+#include "harness/time_check.h"
+#include "harness/unclaimed_loss.h"
 #include "harness/view_check.h"
 #include "ring/layout.h"
 #include "ring/result.h"
@@ -16,7 +19,6 @@
 namespace ringside::harness {
 
 namespace {
-
 using ring::Defect;
 using ring::DefectKind;
 
@@ -57,7 +59,9 @@ class Session {
         pace_(world, scenario_, options.seed),
         views_(world),
         batch_(world),
-        judge_(judge_options()) {
+        judge_(judge_options()),
+        time_check_(consumer_, scenario_, judge_),
+        faults_(scenario_.faults) {
     host_ = {
         .abi_version = RINGSIDE_CONSUMER_ABI,
         .struct_size = sizeof(ringside_host),
@@ -71,7 +75,9 @@ class Session {
         .yield = [](void* self) { as(self).yield(); },
         .adopt = [](void* self, const ringside_ring* ring) { return as(self).adopt(*ring); },
         .batch_begin = [](void* self) { as(self).batch_begin(); },
-        .batch_end = [](void* self, std::uint32_t claim) { as(self).batch_end(claim); }};
+        .batch_end = [](void* self, std::uint32_t claim) { as(self).batch_end(claim); },
+        .pause = [](void* self, std::uint32_t ring, int on) { return as(self).world_.pause(ring, on != 0); },
+        .sleep = [](void* self, std::int64_t ns) { return as(self).sleep(ns); }};
   }
 
   ring::Result<ring::Verdict> run();
@@ -101,7 +107,6 @@ class Session {
   void check_missing_rings(const ring::ProducerLedger& ledger);
   void check_counters(bool at_the_end);
   ring::Verdict finish();
-  static void unclaimed_loss_becomes_note(ring::Verdict& verdict);
 
   // The host's side: what the consumer calls.
   int deliver(const ringside_record& record);
@@ -113,10 +118,12 @@ class Session {
   int adopt(const ringside_ring& ring);
   void batch_begin();
   void batch_end(std::uint32_t claim);
+  int sleep(std::int64_t ns);
 
   int wait_stepped(std::span<ringside_ready> ready, int fd, std::int64_t deadline);
   int wait_free(std::span<ringside_ready> ready, int fd, std::int64_t deadline);
-  std::optional<int> injected_fault(std::span<ringside_ready> ready, int fd);
+  bool begin_wait();
+  std::optional<int> injected(std::optional<int> fault);
   int probe(std::span<ringside_ready> ready, int fd, std::int64_t timeout_ns) {
     return fd >= 0 ? world_.wait_fd(fd, timeout_ns) : world_.wait(ready, timeout_ns);
   }
@@ -146,6 +153,7 @@ class Session {
   ViewCheck views_;
   BatchCheck batch_;
   ring::Judge judge_;
+  TimeCheck time_check_;
   ringside_host host_{};
   void* state_ = nullptr;
 
@@ -167,7 +175,7 @@ class Session {
   std::uint64_t told_lost_ = 0;
   bool slept_ = false;     // the wait returned at its deadline or later
   bool injected_ = false;  // a fault of the scenario's ended a wait within the call
-  std::uint64_t waits_ = 0;
+  InjectedFaults faults_;
   IdleRounds idle_rounds_;
   std::vector<std::uint64_t> idle_positions_;  // of the consumer, when the idle rounds began
 };
@@ -276,6 +284,7 @@ int Session::deliver(const ringside_record& record) {
     const std::span bytes(static_cast<const std::byte*>(record.data), record.size);
     const auto reading = judge_.deliver(record.ring, bytes);
     check_ring(record, reading);
+    time_check_.delivered(record);
     if (record.token != 0) held_.push_back({record, reading, views_.position_of(record)});
   }
   pace_.turn();
@@ -356,32 +365,35 @@ int Session::adopt(const ringside_ring& ring) {
   return error;
 }
 
+/// True if the run is over.
+bool Session::begin_wait() {
+  options_.heartbeat->beats.fetch_add(1, std::memory_order_relaxed);
+  faults_.begin_wait();
+  check_positions();
+  pace_.turn();
+  return over();
+}
+
 /// While producers run: after that, every wait is let alone so that the run comes to its end.
-std::optional<int> Session::injected_fault(std::span<ringside_ready> ready, int fd) {
+std::optional<int> Session::injected(std::optional<int> fault) {
   if (pace_.producers_done()) return std::nullopt;
-  const auto every = [this](std::uint64_t n) { return n > 0 && waits_ % n == 0; };
-  if (every(scenario_.faults.eintr_every)) return -EINTR;
-  if (every(scenario_.faults.spurious_every) && (fd >= 0 || !ready.empty())) {
-    if (fd < 0) ready[0] = {.ring = 0, .events = RINGSIDE_POLLIN};
-    return 1;
+  injected_ |= fault.has_value();
+  return fault;
+}
+
+int Session::sleep(std::int64_t ns) {
+  if (begin_wait()) return -ECANCELED;
+  if (const auto fault = injected(faults_.of_sleep())) return *fault;
+  for (const std::int64_t deadline = pace_.now_ns() + ns; !over() && pace_.now_ns() < deadline;) {
+    options_.heartbeat->beats.fetch_add(1, std::memory_order_relaxed);
+    if (pace_.sleep_towards(deadline) == Moved::done && !over()) return nothing_more_to_come(deadline);
   }
-  if (every(scenario_.faults.hangup_every) && !ready.empty()) {
-    ready[0] = {.ring = 0, .events = RINGSIDE_POLLIN | RINGSIDE_POLLHUP};
-    return 1;
-  }
-  return std::nullopt;
+  return over() ? -ECANCELED : 0;
 }
 
 int Session::host_wait(std::span<ringside_ready> ready, int fd, std::int64_t timeout_ns) {
-  options_.heartbeat->beats.fetch_add(1, std::memory_order_relaxed);
-  ++waits_;
-  check_positions();
-  pace_.turn();
-  if (over()) return -ECANCELED;
-  if (const auto fault = injected_fault(ready, fd)) {
-    injected_ = true;
-    return *fault;
-  }
+  if (begin_wait()) return -ECANCELED;
+  if (const auto fault = injected(faults_.of_wait(ready, fd))) return *fault;
   const std::int64_t deadline = timeout_ns < 0 ? -1 : pace_.now_ns() + timeout_ns;
   return stepped_ ? wait_stepped(ready, fd, deadline) : wait_free(ready, fd, deadline);
 }
@@ -644,6 +656,7 @@ void Session::check_counters(bool at_the_end) {
 }
 
 ring::Verdict Session::finish() {
+  time_check_.finish();
   std::uint64_t total = 0;
   for (const std::uint64_t count : left_) total += count;
   if (total > 0) accuse(DefectKind::lost, 0, "committed records stay in the ring though drain finds none", total);
@@ -655,15 +668,6 @@ ring::Verdict Session::finish() {
   const bool claims_losses = (consumer_.claims & RINGSIDE_CLAIM_REPORTS_LOSS) != 0;
   if (!claims_losses && verdict.accounting.reported_lost == 0) unclaimed_loss_becomes_note(verdict);
   return verdict;
-}
-
-/// A consumer that neither claims to report losses nor reports any is not convicted of it; it is said all the same.
-void Session::unclaimed_loss_becomes_note(ring::Verdict& verdict) {
-  const auto loss = std::find_if(verdict.defects.begin(), verdict.defects.end(),
-                                 [](const Defect& defect) { return defect.kind == DefectKind::loss_miscounted; });
-  if (loss == verdict.defects.end()) return;
-  verdict.notes.push_back("does not claim to report losses: " + loss->detail);
-  verdict.defects.erase(loss);
 }
 
 ring::Result<ring::Verdict> Session::run() {

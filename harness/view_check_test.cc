@@ -24,7 +24,8 @@ class HandWorld final : public World {
              .data = data_.data()};
   }
   ringside_record view(std::uint64_t position, std::uint64_t size) const {
-    return {.ring = 0, .reserved = 0, .data = data_.data() + position % ring_bytes, .size = size, .token = 0};
+    return {
+        .ring = 0, .reserved = 0, .data = data_.data() + position % ring_bytes, .size = size, .token = 0, .time_ns = 0};
   }
   RingPositions at{};
 
@@ -111,9 +112,10 @@ TEST_F(ViewCheckTest, CountsOnWhenPositionsPass64Bits) {
 TEST_F(ViewCheckTest, ACopyIsOnlyBoundedBySize) {
   stand_at(0, 0);
   std::array<char, ring_bytes + 1> copy{};
-  EXPECT_EQ(views_.check({.ring = 0, .reserved = 0, .data = copy.data(), .size = ring_bytes, .token = 0}),
+  EXPECT_EQ(views_.check({.ring = 0, .reserved = 0, .data = copy.data(), .size = ring_bytes, .token = 0, .time_ns = 0}),
             std::nullopt);
-  EXPECT_EQ(kind_of(views_.check({.ring = 0, .reserved = 0, .data = copy.data(), .size = ring_bytes + 1, .token = 0})),
+  EXPECT_EQ(kind_of(views_.check(
+                {.ring = 0, .reserved = 0, .data = copy.data(), .size = ring_bytes + 1, .token = 0, .time_ns = 0})),
             ring::DefectKind::out_of_bounds);
 }
 

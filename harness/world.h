@@ -4,6 +4,7 @@
 // and the kernel answer the same questions, so that one session drives a consumer in both.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -75,6 +76,9 @@ class World {
   virtual int wait(std::span<ringside_ready> ready, std::int64_t timeout_ns) = 0;
   /// The same for one descriptor of the consumer's: 1, 0 or a negative errno.
   virtual int wait_fd(int fd, std::int64_t timeout_ns) = 0;
+
+  /// PERF_EVENT_IOC_PAUSE_OUTPUT: 0 or a negative errno, -EINVAL where there is no such perf ring.
+  virtual int pause(std::uint32_t /*ring*/, bool /*on*/) { return -EOPNOTSUPP; }
 
   virtual std::uint32_t ring_count() const = 0;
   virtual const ringside_ring& ring(std::uint32_t index) const = 0;

@@ -81,8 +81,9 @@ Left left_in_ringbuf(const ringside_ring& ring, Left left) {
   return left;
 }
 
-void count_perf_record(Left& left, std::span<const std::byte> record, std::uint32_t type) {
-  using ring::perf::header_bytes;
+void count_perf_record(Left& left, std::span<const std::byte> record, std::uint32_t type, std::uint64_t sample_type) {
+  const bool has_time = (sample_type & ring::perf::sample_type_time) != 0;
+  const std::uint64_t before_size = ring::perf::header_bytes + (has_time ? 8 : 0);
   if (type == ring::perf::type_lost && record.size() >= ring::perf::lost_bytes) {
     std::uint64_t lost = 0;
     std::memcpy(&lost, record.data() + 16, sizeof(lost));
@@ -90,17 +91,17 @@ void count_perf_record(Left& left, std::span<const std::byte> record, std::uint3
     return;
   }
   std::uint32_t raw_size = 0;
-  if (type == ring::perf::type_sample && record.size() >= header_bytes + sizeof(raw_size)) {
-    std::memcpy(&raw_size, record.data() + header_bytes, sizeof(raw_size));
+  if (type == ring::perf::type_sample && record.size() >= before_size + sizeof(raw_size)) {
+    std::memcpy(&raw_size, record.data() + before_size, sizeof(raw_size));
   }
-  if (raw_size == 0 || raw_size > record.size() - header_bytes - sizeof(raw_size)) {
+  if (raw_size == 0 || raw_size > record.size() - before_size - sizeof(raw_size)) {
     ++left.alien;
     return;
   }
-  count_record(left, record.subspan(header_bytes + sizeof(raw_size), raw_size), 7);
+  count_record(left, record.subspan(before_size + sizeof(raw_size), raw_size), 7);
 }
 
-Left left_in_perf(const ringside_ring& ring, Left left) {
+Left left_in_perf(const ringside_ring& ring, std::uint64_t sample_type, Left left) {
   const Positions at = positions_of(ring);
   std::vector<std::byte> record;
   for (std::uint64_t position = at.consumer; position != at.producer;) {
@@ -112,7 +113,7 @@ Left left_in_perf(const ringside_ring& ring, Left left) {
     }
     record.resize(header.size);
     copy_wrapped(ring, position, record.data(), header.size);
-    count_perf_record(left, record, header.type);
+    count_perf_record(left, record, header.type, sample_type);
     position += header.size;
   }
   return left;
@@ -178,10 +179,11 @@ std::uint64_t committed_end(const ringside_ring& ring) {
   return positions_of(ring).overwrite == at.overwrite ? end : at.consumer;
 }
 
-Left left_in(const ringside_ring& ring, std::uint32_t source_count) {
+Left left_in(const ringside_ring& ring, std::uint32_t source_count, std::uint64_t sample_type) {
   Left left;
   left.by_source.resize(source_count);
-  return ring.kind == RINGSIDE_PERF ? left_in_perf(ring, std::move(left)) : left_in_ringbuf(ring, std::move(left));
+  return ring.kind == RINGSIDE_PERF ? left_in_perf(ring, sample_type, std::move(left))
+                                    : left_in_ringbuf(ring, std::move(left));
 }
 
 Left& operator+=(Left& sum, const Left& part) {

@@ -63,8 +63,9 @@ struct Left {
   std::uint64_t busy = 0;       ///< ringbuf: 1 when a BUSY record ended the walk
   bool consistent = true;       ///< false: a header that cannot be ended the walk
 };
-/// Walks the ring. Producers may run (what they add during the walk may or may not be seen); the consumer must not.
-Left left_in(const ringside_ring& ring, std::uint32_t source_count);
+/// Walks the ring, whose samples are of that attr.sample_type (perf; 0: RAW). Producers may run (what they add during
+/// the walk may or may not be seen); the consumer must not.
+Left left_in(const ringside_ring& ring, std::uint32_t source_count, std::uint64_t sample_type = 0);
 /// Adds the second's counts to the first's.
 Left& operator+=(Left& sum, const Left& part);
 

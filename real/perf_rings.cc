@@ -6,6 +6,7 @@
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,11 +37,21 @@ std::vector<std::uint32_t> parse_cpu_list(const std::string& text) {
   return cpus;
 }
 
+std::uint64_t sample_type_of(const PerfOptions& options) {
+  std::uint64_t type = PERF_SAMPLE_RAW;
+  if (options.sample_time) type |= PERF_SAMPLE_TIME;
+  return type;
+}
+
 perf_event_attr output_attr(const PerfOptions& options) {
   perf_event_attr attr{};
   attr.type = PERF_TYPE_SOFTWARE;
   attr.config = PERF_COUNT_SW_BPF_OUTPUT;
-  attr.sample_type = PERF_SAMPLE_RAW;
+  attr.sample_type = sample_type_of(options);
+  if (options.sample_time) {
+    attr.use_clockid = 1;
+    attr.clockid = CLOCK_MONOTONIC;
+  }
   attr.sample_period = 1;
   if (options.watermark_bytes != 0) {
     attr.watermark = 1;
@@ -148,7 +159,8 @@ ringside_ring_set PerfRings::ring_set() const {
                            .data_pages = options_.data_pages,
                            .wakeup_events = options_.wakeup_events,
                            .watermark_bytes = options_.watermark_bytes,
-                           .swap = nullptr};
+                           .swap = nullptr,
+                           .sample_type = sample_type_of(options_)};
 }
 
 int PerfRings::ring_of_cpu(std::uint32_t cpu) const {

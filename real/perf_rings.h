@@ -19,13 +19,15 @@ struct PerfOptions {
   std::uint32_t data_pages = 8;          ///< pages of each ring's data, a power of two
   std::uint32_t wakeup_events = 0;       ///< attr.wakeup_events, used when watermark_bytes is 0
   std::uint32_t watermark_bytes = 0;     ///< attr.wakeup_watermark with attr.watermark = 1; 0: not set
+  bool sample_time = false;              ///< samples carry their time, of CLOCK_MONOTONIC, which all CPUs share
 };
 
 /// The ids of the CPUs that are online now, ascending.
 ring::Result<std::vector<std::uint32_t>> online_cpus();
 
 /// A PERF_EVENT_ARRAY and, unless made by map_only, one PERF_COUNT_SW_BPF_OUTPUT event for each CPU, stored under the
-/// CPU's id and mapped. Sample type is RAW and nothing else. Movable; nothing is pinned.
+/// CPU's id and mapped. Sample type is RAW, and TIME if
+/// that was asked for. Movable; nothing is pinned.
 class PerfRings {
  public:
   /// Errors: EINVAL for data_pages that are no power of two, EPERM without CAP_PERFMON or above the lock limit, ENODEV

@@ -127,7 +127,8 @@ ringside_ring_set PlainPerfRing::ring_set() const {
                            .data_pages = options_.data_pages,
                            .wakeup_events = options_.wakeup_events,
                            .watermark_bytes = options_.watermark_bytes,
-                           .swap = nullptr};
+                           .swap = nullptr,
+                           .sample_type = 0};
 }
 
 // By the bare system call: a sanitizer's ioctl may touch pages of its own once the event counts.

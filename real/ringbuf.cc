@@ -82,7 +82,8 @@ ringside_ring_set RingbufMap::ring_set() const {
                            .data_pages = static_cast<std::uint32_t>(ring_.data_size / ring_.page_size),
                            .wakeup_events = 0,
                            .watermark_bytes = 0,
-                           .swap = nullptr};
+                           .swap = nullptr,
+                           .sample_type = 0};
 }
 
 }  // namespace ringside::real

@@ -46,6 +46,12 @@ extern "C" {
 #define RINGSIDE_CLAIM_READS_OVERWRITE 0x4u
 /* It never sleeps in wait but looks again and again: waits that return ready for nothing are no busy_spin. */
 #define RINGSIDE_CLAIM_BUSY_POLLS 0x8u
+/*
+ * Where samples carry their time (ringside_ring_set.sample_type), deliveries over all rings come in its order, and
+ * ringside_record.time_ns tells it. Judged in stepped runs, where no producer stands still for long between the taking
+ * of the stamp and the publishing of its record.
+ */
+#define RINGSIDE_CLAIM_TIME_ORDER 0x20u
 
 /*
  * It reads the two sides of an A/B swap (ringside_ring_set.swap). Consumers that claim this run in scenarios of two
@@ -110,6 +116,7 @@ struct ringside_ring_set {
   uint32_t wakeup_events;     /* perf: attr.wakeup_events when watermark_bytes is 0 */
   uint32_t watermark_bytes;   /* perf: attr.wakeup_watermark with attr.watermark = 1; 0 = not set */
   struct ringside_swap* swap; /* perf, two sides: the first half of the rings is side 0; else NULL. Came with batches */
+  uint64_t sample_type;       /* perf: attr.sample_type, RAW or RAW | TIME (PERF_SAMPLE_*); 0 means RAW */
 };
 
 /*
@@ -125,6 +132,7 @@ struct ringside_record {
   const void* data;
   uint64_t size; /* bytes */
   uint64_t token;
+  uint64_t time_ns; /* what PERF_SAMPLE_TIME says of it, or 0; read of who claims RINGSIDE_CLAIM_TIME_ORDER only */
 };
 
 struct ringside_ready {
@@ -178,6 +186,18 @@ struct ringside_host {
    */
   void (*batch_begin)(void* context);
   void (*batch_end)(void* context, uint32_t claim);
+
+  /*
+   * perf: stops the output into one ring (on = 1) or lets it go on (on = 0), as PERF_EVENT_IOC_PAUSE_OUTPUT does; what
+   * is put out meanwhile is lost. 0 or a negative errno. NULL where the host cannot.
+   */
+  int (*pause)(void* context, uint32_t ring, int on);
+
+  /*
+   * Sleeps for that time, whatever the rings do. 0, -EINTR (how long it slept only now_ns tells), or -ECANCELED: the
+   * run is over, return it from ringside_consumer.wait at once.
+   */
+  int (*sleep)(void* context, int64_t ns);
 };
 
 /*

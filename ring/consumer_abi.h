@@ -21,11 +21,13 @@ struct ringside_c_layout {
   size_t swap_size;
   size_t record_size;
   size_t record_token;
+  size_t record_time_ns;
   size_t ready_size;
   size_t host_size;
   size_t host_adopt;
   size_t host_batch_begin;
   size_t host_batch_end;
+  size_t host_sleep;
   size_t consumer_size;
   size_t consumer_close;
   size_t user_ring_size;

@@ -47,6 +47,8 @@ inline constexpr std::uint64_t data_size_offset = 1048;
 inline constexpr std::uint32_t type_lost = 2;
 inline constexpr std::uint32_t type_comm = 3;
 inline constexpr std::uint32_t type_sample = 9;
+inline constexpr std::uint64_t sample_type_time = 1u << 2;  ///< bits of attr.sample_type
+inline constexpr std::uint64_t sample_type_raw = 1u << 10;
 inline constexpr std::uint64_t header_bytes = 8;  ///< u32 type, u16 misc, u16 size
 inline constexpr std::uint64_t lost_bytes = 24;   ///< header, u64 id, u64 lost
 /// Most payload bytes for which header.size is true, with sample_type RAW only [2.8].

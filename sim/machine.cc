@@ -59,6 +59,7 @@ Result<std::unique_ptr<PerfRingModel>> create_perf(const MachineOptions& options
   perf.attr.watermark = options.watermark_bytes != 0;
   perf.attr.wakeup_watermark = options.watermark_bytes;
   perf.attr.wakeup_events = options.wakeup_events;
+  if (options.sample_time) perf.attr.sample_type |= sample_time;
   perf.event_id = cpu + 1;
   perf.user_mapping = options.user_mapping;
   return PerfRingModel::create(perf);

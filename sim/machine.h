@@ -83,6 +83,7 @@ struct MachineOptions {
   std::uint64_t start_position = 0;   ///< where every position of every ring starts; a multiple of 8
   std::uint32_t wakeup_events = 1;    ///< perf, when watermark_bytes is 0
   std::uint32_t watermark_bytes = 0;  ///< perf: attr.wakeup_watermark with attr.watermark = 1; 0: not set
+  bool sample_time = false;           ///< perf: attr.sample_type has TIME beside RAW
   bool overwrite = false;             ///< ringbuf: BPF_F_RB_OVERWRITE [1.11]; needs kernel 6.19
   KernelVersion kernel = default_kernel_version;
   std::uint64_t seed = 1;      ///< of every choice that the machine makes

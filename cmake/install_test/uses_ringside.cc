@@ -74,7 +74,8 @@ ring::Verdict judge(const ringside_consumer& consumer) {
                                 .data_pages = 1,
                                 .wakeup_events = 0,
                                 .watermark_bytes = 0,
-                                .swap = nullptr};
+                                .swap = nullptr,
+                                .sample_type = 0};
   ring::Judge judge({});
   ringside_host host{};
   host.abi_version = RINGSIDE_CONSUMER_ABI;

@@ -216,7 +216,7 @@ std::int64_t from_before(const ringside_consumer& table) {
   FakePerf first(4096);
   FakePerf second(4096);
   FakeHost host;
-  OpenConsumer consumer(table, host, {first.ring(), second.ring()});
+  OpenConsumer consumer(table, host, {first.ring(), second.ring(1)});
   host.during_batch_begin = [&] {
     first.put(payload(1, 8));
     second.put(payload(2, 8));

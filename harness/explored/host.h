@@ -119,7 +119,9 @@ class Host {
              .yield = [](void*) {},
              .adopt = nullptr,
              .batch_begin = batch_begin,
-             .batch_end = batch_end};
+             .batch_end = batch_end,
+             .pause = nullptr,
+             .sleep = sleep};
     if (consumer_.open(&set_, &host_, &state_) != 0) {
       explore::fail(DefectKind::protocol, "the consumer does not open the ring");
     }
@@ -184,6 +186,10 @@ class Host {
   }
   static void batch_end(void* context, std::uint32_t claim) {
     if (as(context).judge_.batch_end != nullptr) as(context).judge_.batch_end(claim);
+  }
+  static int sleep(void* /*context*/, std::int64_t ns) {
+    const timespec duration{.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
+    return nanosleep(&duration, nullptr) == 0 ? 0 : -errno;
   }
   static std::int64_t now_ns(void* /*context*/) { return virtual_now_ns(); }
 

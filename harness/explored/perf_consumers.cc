@@ -99,6 +99,12 @@ struct Programs {
 
 const Programs read_into("read_into", consumers::read_into);
 const Programs drain_all("drain_all", consumers::drain_all);
+const Programs parse_for_cpu("parse_for_cpu", consumers::parse_for_cpu);
+const Programs drain_cpu("drain_cpu", consumers::drain_cpu);
+const Programs session_watermark("session_watermark", consumers::session_watermark);
+// Who sleeps for a time, whatever comes, never comes to an end here: it looks only.
+const Registered session_full{"session_full", over_ring(full, consumers::session, look_thrice)};
+const Registered merge_full{"session_merge_full", over_ring(full, consumers::session_merge, look_thrice)};
 
 const Registered weak_flag{"perf_flag_before_head", over_ring(weak, consumers::read_into, consume_all)};
 

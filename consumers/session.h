@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Strategies `session`, `session_watermark` and `session_merge`: PerfSession as the harness drives it. The first two
+// have the order of what was visible and claim none; the third holds back and claims the order of time. The first
+// sleeps for a fixed time, the others in epoll with the watermark that the ring set has: so they stand where the newest
+// records come in, and their order is put to the test there.
+#pragma once
+
+#include "consumers/perf_session.h"
+
+namespace ringside::consumers {
+
+/// `claims` beside the reporting of losses.
+template <class Steps, SessionOrder order, bool sleeps_in_epoll, std::uint32_t claims>
+class Session {
+ public:
+  static constexpr std::uint32_t ring_kind = RINGSIDE_PERF;
+  static constexpr ringside_consumer table(const char* name, const char* summary) {
+    return TableOf<Session>::make(
+        {.name = name, .summary = summary, .ring_kind = ring_kind, .claims = RINGSIDE_CLAIM_REPORTS_LOSS | claims});
+  }
+
+  Session(const ringside_ring_set& rings, const ringside_host& host)
+      : host_(host), session_(rings, host, options(rings)) {}
+
+  int start() { return session_.start(); }
+
+  std::int64_t drain(std::uint64_t max_records) {
+    return session_.read(max_records, [this](const SessionRecord& record) { return hand_over(record); });
+  }
+  int wait(std::int64_t timeout_ns) { return session_.sleep_until_ready(Deadline(host_, timeout_ns)); }
+
+ private:
+  static SessionOptions options(const ringside_ring_set& rings) {
+    SessionBuilder builder;
+    if (sleeps_in_epoll) builder.watermark(rings.watermark_bytes);
+    return builder.options();
+  }
+
+  bool hand_over(const SessionRecord& record) {
+    if (const auto* loss = std::get_if<PerfLoss>(&record.what)) {
+      host_.lost(host_.context, record.ring, loss->count);
+      return false;
+    }
+    const auto& sample = *std::get_if<PerfSample>(&record.what);
+    const ringside_record delivery{.ring = record.ring,
+                                   .reserved = 0,
+                                   .data = sample.data,
+                                   .size = sample.size,
+                                   .token = 0,
+                                   .time_ns = record.time_ns};
+    return host_.deliver(host_.context, &delivery) > 0;
+  }
+
+  const ringside_host& host_;
+  PerfSession<Steps, order> session_;
+};
+
+}  // namespace ringside::consumers

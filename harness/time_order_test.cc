@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The order of time: who is held to it, where, and what becomes of a producer that stands still. And the two calls of
+// the host that came with it: a sleep for a time, and the pause of a ring.
+#include <gtest/gtest.h>
+
+#include "consumers/registry.h"
+#include "harness/check.h"
+#include "harness/scenario.h"
+
+namespace ringside::harness {
+namespace {
+
+using ring::DefectKind;
+
+const ringside_consumer& strategy(const char* name) { return *consumers::find_strategy(name)->consumer; }
+
+RunResult run(const ringside_consumer& consumer, const Scenario& scenario, std::uint64_t seed = 7) {
+  return run_cell({.consumer = consumer.name, .scenario = scenario.name, .ring = ring::RingKind::perf, .seed = seed},
+                  consumer, scenario, {});
+}
+
+/// Delivers by ring, and claims the order of time all the same.
+ringside_consumer liar() {
+  ringside_consumer consumer = strategy("read_into");
+  consumer.ring_kinds = RINGSIDE_PERF;
+  consumer.name = "liar";
+  consumer.claims |= RINGSIDE_CLAIM_TIME_ORDER;
+  return consumer;
+}
+
+TEST(TimeOrder, WhoClaimsItTellsTheTimes) {
+  const RunResult result = run(liar(), *find_scenario("time_order"));
+  ASSERT_TRUE(result.verdict.has(DefectKind::protocol)) << result.verdict;
+  EXPECT_EQ(result.verdict.defects.size(), 1u);
+  EXPECT_EQ(result.verdict.defects[0].detail, "claims the order of time and delivered records without their time");
+}
+
+TEST(TimeOrder, IsNotJudgedWhereSamplesCarryNoTime) {
+  EXPECT_EQ(run(liar(), *find_scenario("many_cpus")).outcome, Outcome::clean);
+}
+
+TEST(TimeOrder, IsNotJudgedOfWhoDoesNotClaimIt) {
+  for (const char* name : {"read_into", "session", "session_watermark", "drain_cpu"}) {
+    const RunResult result = run(strategy(name), *find_scenario("time_order"));
+    EXPECT_EQ(result.outcome, Outcome::clean) << name << result.verdict;
+  }
+}
+
+TEST(TimeOrder, IsKeptByWhoHoldsBackUnderEverySeed) {
+  const Scenario scenario = *find_scenario("time_order");
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const RunResult result = run(strategy("session_merge"), scenario, seed);
+    EXPECT_EQ(result.outcome, Outcome::clean) << "seed " << seed << result.verdict;
+  }
+}
+
+TEST(TimeOrder, AProducerThatStandsStillIsANoteAndItsRecordsCome) {
+  const RunResult result = run(strategy("session_merge"), *find_scenario("time_stalled"));
+  EXPECT_EQ(result.outcome, Outcome::clean) << result.verdict;
+  ASSERT_EQ(result.verdict.notes.size(), 1u);
+  EXPECT_EQ(result.verdict.notes[0],
+            "a record came after younger ones of other rings: its producer stood still before it published it");
+  EXPECT_EQ(result.verdict.accounting.delivered, 6000u + 3u);  // and a closing record a ring
+}
+
+const ringside_host* opened_host = nullptr;
+const ringside_ring_set* opened_rings = nullptr;
+
+/// By the call that is put to the test.
+int pass_time(std::int64_t ns) {
+  const auto call = opened_host->sleep;
+  return call(opened_host->context, ns);
+}
+
+ringside_consumer remembering(const char* name) {
+  ringside_consumer consumer = strategy("drain_all");
+  consumer.name = name;
+  consumer.open = [](const ringside_ring_set* rings, const ringside_host* host, void** state) {
+    opened_host = host;
+    opened_rings = rings;
+    return strategy("drain_all").open(rings, host, state);
+  };
+  return consumer;
+}
+
+/// A wait of a microsecond, whatever the rings do.
+TEST(HostSleep, TakesTheTimeAndLetsTheProducersMove) {
+  ringside_consumer consumer = remembering("sleeps");
+  consumer.wait = [](void*, std::int64_t) -> int {
+    const std::int64_t begun_ns = opened_host->now_ns(opened_host->context);
+    const int slept = pass_time(1000);
+    const std::int64_t took_ns = opened_host->now_ns(opened_host->context) - begun_ns;
+    if (slept == 0 && took_ns < 1000) std::abort();
+    return slept < 0 ? slept : RINGSIDE_WAIT_READY;
+  };
+  consumer.claims |= RINGSIDE_CLAIM_BUSY_POLLS;
+  const RunResult result = run(consumer, *find_scenario("many_cpus"));
+  EXPECT_EQ(result.outcome, Outcome::clean) << result.verdict;
+  EXPECT_EQ(result.verdict.accounting.failed, 0u);
+}
+
+/// Every wait pauses the ring for ten microseconds: what is put out meanwhile is lost, and told.
+TEST(HostPause, MakesLossesThatAreTold) {
+  ringside_consumer consumer = remembering("pauses");
+  consumer.wait = [](void* state, std::int64_t timeout_ns) -> int {
+    if (opened_host->pause(opened_host->context, 0, 1) != 0) std::abort();
+    const int slept = pass_time(10'000);
+    if (opened_host->pause(opened_host->context, 0, 0) != 0) std::abort();
+    if (opened_host->pause(opened_host->context, opened_rings->ring_count, 1) != -EINVAL) std::abort();
+    return slept < 0 ? slept : strategy("drain_all").wait(state, timeout_ns);
+  };
+  const RunResult result = run(consumer, *find_scenario("many_cpus"));
+  EXPECT_EQ(result.outcome, Outcome::clean) << result.verdict;
+  EXPECT_GT(result.verdict.accounting.failed, 0u);
+  EXPECT_EQ(result.verdict.accounting.reported_lost, result.verdict.accounting.failed);
+}
+
+}  // namespace
+}  // namespace ringside::harness
