@@ -60,6 +60,8 @@ std::span<const Entry> strategies() {
 namespace {
 
 // Why a mutant is not tried on the kernel.
+constexpr std::string_view nothing_there =
+    "A ring of the kernel's that came there by records of the harness holds no plausible header behind them.";
 constexpr std::string_view no_such_position =
     "It would take the kernel 2^32 bytes of records to come to such a position.";
 
@@ -142,9 +144,10 @@ std::vector<Mutant> ringbuf_mutants() {
              on_both("discards").and_explored("stops_at_discard", DefectKind::missed_wakeup)},
       Mutant{&mutant::passes_over_busy(), DefectKind::lost, "Passes over a BUSY record and hands its space back.", "N4",
              on_both("busy_head").and_explored("passes_over_busy", DefectKind::deadlock)},
-      Mutant{&mutant::caches_producer_pos(), DefectKind::position_overrun,
-             "Begins with a producer_pos of 0 in a ring that was read before.", "C1",
-             on_both("used_ring").and_explored("caches_producer_pos", DefectKind::uninitialised_read)},
+      Mutant{&mutant::caches_producer_pos(), DefectKind::phantom,
+             "Reads on in a ring that was read before, up to a producer_pos that it has never loaded.", "C1",
+             on_model_only("used_ring", nothing_there)
+                 .and_explored("caches_producer_pos", DefectKind::uninitialised_read)},
       Mutant{&mutant::keeps_32_bits(), DefectKind::position_regressed, "Keeps its position in 32 bits.", "F1",
              on_model_only("position_wrap_32", no_such_position)},
       Mutant{&mutant::wrapped_difference(), DefectKind::missed_wakeup,

@@ -137,6 +137,8 @@ struct RingbufSteps {
   static constexpr bool loads_each_time = true;
   /// Hands back, at the end of a pass and before it sleeps, what was passed over since the last record.
   static constexpr bool publishes_passed = true;
+  /// What a reader that begins there takes for producer_pos before it has looked.
+  static constexpr std::uint64_t first_limit(std::uint64_t position) { return position; }
   /// Where a reader begins in a ring whose last consumer left that position.
   static constexpr std::uint64_t begins_at(std::uint64_t consumer_pos) { return consumer_pos; }
   /// What a reader keeps of a position.
@@ -166,7 +168,7 @@ class RingbufReader {
   bool start(const ringside_ring& ring) {
     view_ = RingbufView(ring);
     position_ = published_ = Steps::begins_at(view_.load_consumer_pos());
-    limit_ = Steps::loads_each_time ? position_ : 0;
+    limit_ = Steps::first_limit(position_);
     return position_ % 8 == 0 && refresh();
   }
 

@@ -30,6 +30,7 @@ struct PassesOverBusy : RingbufSteps {
 };
 struct CachesProducerPos : RingbufSteps {
   static constexpr bool loads_each_time = false;
+  static constexpr std::uint64_t first_limit(std::uint64_t position) { return position == 0 ? 0 : position + 64; }
 };
 struct KeepsThirtyTwoBits : RingbufSteps {
   static constexpr std::uint64_t kept(std::uint64_t position) { return static_cast<std::uint32_t>(position); }
@@ -80,7 +81,7 @@ const ringside_consumer& passes_over_busy() {
 
 const ringside_consumer& caches_producer_pos() {
   static constexpr ringside_consumer table = Callback<CachesProducerPos>::table(
-      "caches_producer_pos", "callback whose knowledge of producer_pos begins with 0");
+      "caches_producer_pos", "callback that trusts what it takes for producer_pos before it has looked");
   return table;
 }
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The stories of the misuse programs as they stand in misuse_stories.txt: what the explorer says of each failure, without
-the numbers that hang on the compiler (steps, lines, memory without a name). A story that changes is to be read, and
-then written down: --update.
+"""The stories of the misuse programs as they stand in misuse_stories.txt: what the explorer says of each failure,
+without the numbers that hang on the compiler (steps, lines, memory without a name). A story that changes is to be
+read, and then written down: --update.
 
 usage: stories_test.py FOLDER [--update]
 """
@@ -29,16 +29,18 @@ def settled(text):
 
 
 def stories_of(folder):
-    output = subprocess.run([folder / "misuse", "--format", "json", "--quiet"], stdout=subprocess.PIPE, check=False).stdout
+    # Paths are told as seen from where the program runs.
+    command = [folder.resolve() / "misuse", "--format", "json", "--quiet"]
+    run = subprocess.run(command, stdout=subprocess.PIPE, check=False, cwd=HERE.parents[1])
     text = ""
-    for program in json.loads(output)["programs"]:
+    for program in json.loads(run.stdout)["programs"]:
         if program["failure"] is None:
             continue
         text += program["name"] + "\n"
         for sentence in program["failure"]["story"]:
             text += textwrap.indent(textwrap.fill(settled(sentence), 116), "  ") + "\n"
         text += "\n"
-    return text
+    return text[:-1]
 
 
 class Stories(unittest.TestCase):
