@@ -15,11 +15,12 @@ namespace {
 
 /// The last line that libbpf said on this thread.
 thread_local std::string libbpf_said;
-/// The print function that the living QuietLibbpf put ours in place of; under its mutex.
+/// How many live, all of one thread, and the print function that the first put ours in place of; under their mutex.
+int living = 0;
 libbpf_print_fn_t print_before;
 
-std::mutex& mutex() {
-  static std::mutex one;
+std::recursive_mutex& mutex() {
+  static std::recursive_mutex one;
   return one;
 }
 
@@ -40,10 +41,12 @@ int keep_last_line(enum libbpf_print_level level, const char* format, va_list ar
 
 QuietLibbpf::QuietLibbpf() : lock_(mutex()) {
   libbpf_said.clear();
-  print_before = libbpf_set_print(keep_last_line);
+  if (living++ == 0) print_before = libbpf_set_print(keep_last_line);
 }
 
-QuietLibbpf::~QuietLibbpf() { libbpf_set_print(print_before); }
+QuietLibbpf::~QuietLibbpf() {
+  if (--living == 0) libbpf_set_print(print_before);
+}
 
 tl::unexpected<ring::Error> load_error(std::string_view what, int code, std::string_view needs_kernel) {
   std::string remedy;

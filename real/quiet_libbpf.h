@@ -11,7 +11,8 @@
 
 namespace ringside::real {
 
-/// One at a time: whoever makes another one waits. Not to be held over anything long.
+/// Of one thread at a time: another thread that makes one waits; the same may make one within the other, as who loads
+/// two programs, the second for the first, does. Not to be held over anything long.
 class QuietLibbpf {
  public:
   QuietLibbpf();
@@ -20,7 +21,7 @@ class QuietLibbpf {
   QuietLibbpf& operator=(const QuietLibbpf&) = delete;
 
  private:
-  std::lock_guard<std::mutex> lock_;
+  std::lock_guard<std::recursive_mutex> lock_;
 };
 
 /// `load BPF programs of <what>: <errno>`, with the privilege that lacks, or what the kernel must have (`5.19 or later

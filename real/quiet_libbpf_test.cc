@@ -31,5 +31,14 @@ TEST(LoadError, CarriesWhatLibbpfSaidLast) {
   EXPECT_TRUE(has(told(EINVAL), "(libbpf: libbpf: ")) << told(EINVAL);
 }
 
+TEST(QuietLibbpf, MayBeMadeWithinAnother) {
+  const QuietLibbpf outer;
+  {
+    const QuietLibbpf inner;
+  }
+  EXPECT_EQ(bpf_object__open_mem("no ELF", 6, nullptr), nullptr);
+  EXPECT_TRUE(has(told(EINVAL), "(libbpf: libbpf: ")) << "it still talks to the outer one: " << told(EINVAL);
+}
+
 }  // namespace
 }  // namespace ringside::real
