@@ -62,6 +62,8 @@ namespace {
 // Why a mutant is not tried on the kernel.
 constexpr std::string_view nothing_there =
     "A ring of the kernel's that came there by records of the harness holds no plausible header behind them.";
+constexpr std::string_view writable_under_tsan =
+    "Built for ThreadSanitizer the model shows one writable mapping, so that not every build can show it there.";
 constexpr std::string_view no_such_position =
     "It would take the kernel 2^32 bytes of records to come to such a position.";
 
@@ -192,7 +194,7 @@ std::vector<Mutant> ringbuf_mutants() {
       Mutant{&mutant::crashes_on_empty(), DefectKind::crash, "Looks at the first byte of a record that has none.", "B1",
              on_both("extremes")},
       Mutant{&mutant::clears_headers(), DefectKind::protocol, "Writes into the ring, which is mapped for reading.",
-             "P3", on_both("interleaved")},
+             "P3", on_kernel_only("interleaved", writable_under_tsan)},
       Mutant{&mutant::interrupt_is_fatal(), DefectKind::protocol, "Takes EINTR for the end.", "A7", on_both("signals")},
       Mutant{&mutant::interrupt_is_timeout(), DefectKind::early_timeout, "Takes EINTR for its deadline.", "A7",
              on_both("signals")},

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "harness/report_formats.h"
 
@@ -92,8 +93,11 @@ std::vector<GridCell> column_of(const MutantReport& report, const std::vector<Ro
 
 /// The rows of one kind of ring after those of another, each under its name.
 std::string grid_of(const MutantReport& report, const TextStyle& style) {
-  std::vector<RowKey> rows = rows_of(report);
-  std::stable_sort(rows.begin(), rows.end(), [](const RowKey& a, const RowKey& b) { return a.ring < b.ring; });
+  const std::vector<RowKey> all = rows_of(report);
+  std::vector<RowKey> rows;
+  for (const ring::RingKind kind : {ring::RingKind::ringbuf, ring::RingKind::perf, ring::RingKind::user_ringbuf}) {
+    std::ranges::copy_if(all, std::back_inserter(rows), [kind](const RowKey& row) { return row.ring == kind; });
+  }
   Grid grid{{"", "its own defect"}, {}, false, {}};
   std::vector<std::vector<GridCell>> columns;
   for (const WorldKind world : worlds_of(report)) {
