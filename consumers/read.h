@@ -27,10 +27,11 @@ struct RecordCopy {
   std::uint64_t remaining = 0;  ///< as RecordView's
   std::uint32_t ring = 0;
 
-  /// Makes room for `wanted` bytes; false when there is no memory, and the old room stays.
+  /// Makes room for `wanted` bytes, and some even for none, so that there is a place to copy to; false when there is no
+  /// memory, and the old room stays.
   bool reserve(std::uint64_t wanted) {
-    if (wanted <= capacity) return true;
-    std::unique_ptr<std::byte[]> larger = allocate<std::byte>(wanted);
+    if (bytes != nullptr && wanted <= capacity) return true;
+    std::unique_ptr<std::byte[]> larger = allocate<std::byte>(wanted + 1);
     if (larger == nullptr) return false;
     bytes = std::move(larger);
     capacity = wanted;
