@@ -3,12 +3,11 @@
 // How fast the producers are: what a consumer's figures are to be read against. `records/s` is what one flood thread
 // commits; in the Drained ones a plain reader on another CPU keeps the ring empty.
 #include <benchmark/benchmark.h>
-#include <pthread.h>
-#include <sched.h>
 
 #include <cstring>
 
 #include "real/inspect.h"
+#include "real/pinned.h"
 #include "real/producers.h"
 #include "ring/layout.h"
 
@@ -35,13 +34,6 @@ std::uint64_t drain(const ringside_ring& ring) {
   return records;
 }
 
-void pin_here(std::uint32_t cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  ::pthread_setaffinity_np(::pthread_self(), sizeof(set), &set);
-}
-
 /// `order` until `records` are committed, drained from the last CPU whenever `least_bytes` are unread.
 void run_drained(benchmark::State& state, FloodThread order, std::uint64_t least_bytes = 0) {
   const auto cpus = online_cpus();
@@ -49,7 +41,7 @@ void run_drained(benchmark::State& state, FloodThread order, std::uint64_t least
   if (!ring || !cpus) return state.SkipWithError("no kernel rings here");
   auto producers = Producers::load(*ring);
   if (!producers) return state.SkipWithError("no BPF programs here");
-  pin_here(cpus->back());
+  if (!pin_to(cpus->back())) return state.SkipWithError("it may not run on the last CPU");
   order.cpu = cpus->front();
   std::uint64_t total = 0;
   for ([[maybe_unused]] auto _ : state) {
@@ -93,7 +85,7 @@ void alone(benchmark::State& state) {
   if (!ring || !cpus) return state.SkipWithError("no kernel rings here");
   auto producers = Producers::load(*ring);
   if (!producers) return state.SkipWithError("no BPF programs here");
-  pin_here(cpus->back());
+  if (!pin_to(cpus->back())) return state.SkipWithError("it may not run on the last CPU");
   const std::uint64_t records = ring_bytes / ring::ringbuf::span_of(size) - 1;
   const FloodThread order{.cpu = cpus->front(), .records = records, .min_size = size, .max_size = size};
   for ([[maybe_unused]] auto _ : state) {

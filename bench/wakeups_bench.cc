@@ -8,8 +8,6 @@
 // records; `cpu_ns` of the consumer's thread for each record; `stranded` records that lay in the ring when the producer
 // had ended and no wake-up was to come any more: what a consumer without a last look never sees (A4, A6, L1).
 #include <benchmark/benchmark.h>
-#include <pthread.h>
-#include <sched.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +18,7 @@
 #include <vector>
 
 #include "consumers/strategies.h"
+#include "real/pinned.h"
 #include "real/producers.h"
 #include "ring/layout.h"
 #include "ring/record.h"
@@ -37,13 +36,6 @@ std::int64_t now_of(clockid_t clock) {
   return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
 }
 std::int64_t now_ns() { return now_of(CLOCK_MONOTONIC); }
-
-void pin_here(std::uint32_t cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  ::pthread_setaffinity_np(::pthread_self(), sizeof(set), &set);
-}
 
 /// What the consumer's host sees: when each record came.
 struct Arrivals {
@@ -89,6 +81,7 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
+  /// False where the ring cannot be opened or a record not be put out.
   bool go() {
     const ringside_consumer& consumer = consumers::drain_all();
     void* state = nullptr;
@@ -110,7 +103,7 @@ class Run {
     arrivals.latencies_us.resize(seen);
     stranded = static_cast<std::uint64_t>(left);
     consumer.close(state);
-    return true;
+    return produced_all_;
   }
 
   Arrivals arrivals;
@@ -120,10 +113,11 @@ class Run {
 
  private:
   void produce() {
-    pin_here(rings_.cpus()[0]);
     auto script = ScriptProducer::create(producers_);
+    const bool ready = script && pin_to(rings_.cpus()[0]);
     std::int64_t due = now_ns();
-    for (std::uint64_t number = 0; script && number < records; ++number, due += interval_ns) {
+    std::uint64_t number = 0;
+    for (; ready && number < records; ++number, due += interval_ns) {
       while (now_ns() < due) {
       }
       const ring::Operation one{
@@ -131,6 +125,7 @@ class Run {
       arrivals.put_out[number].store(now_ns(), std::memory_order_release);  // (T2)
       if (!script->run({&one, 1})) break;
     }
+    produced_all_ = number == records;
     ended_.store(true, std::memory_order_release);  // (T4)
   }
 
@@ -152,6 +147,7 @@ class Run {
   ringside_host host_{};
   int epoll_;
   std::atomic<bool> ended_{false};
+  bool produced_all_ = false;  // read when the producer has been joined
 };
 
 double share(const std::vector<double>& sorted, double part) {
@@ -161,7 +157,7 @@ double share(const std::vector<double>& sorted, double part) {
 void wait_by(benchmark::State& state, const Waiting& waiting) {
   const auto cpus = online_cpus();
   if (!cpus || cpus->size() < 2) return state.SkipWithError("it takes two CPUs");
-  pin_here(cpus->back());
+  if (!pin_to(cpus->back())) return state.SkipWithError("it may not run on the last CPU");
   std::vector<double> latencies;
   double wakeups = 0;
   double cpu_ns = 0;
@@ -175,7 +171,7 @@ void wait_by(benchmark::State& state, const Waiting& waiting) {
     auto producers = Producers::load(*rings, {.floods = false});
     if (!producers) return state.SkipWithError("no BPF programs here");
     Run run(*rings, *producers, waiting);
-    if (!run.go()) return state.SkipWithError("the consumer does not open the ring");
+    if (!run.go()) return state.SkipWithError("the ring is not opened, or not filled");
     latencies.insert(latencies.end(), run.arrivals.latencies_us.begin(), run.arrivals.latencies_us.end());
     wakeups += static_cast<double>(run.wakeups);
     cpu_ns += static_cast<double>(run.cpu_ns);

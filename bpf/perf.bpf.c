@@ -3,51 +3,14 @@
 // Producers of perf event rings through a PERF_EVENT_ARRAY: `script`, `flood` and `nested` as in ringbuf.bpf.c. There
 // is nothing to hold: a perf record is made inside the helper, so the hardirq program's records are put out between two
 // outputs of the task, not inside one.
-#include "bpf/common.bpf.h"
+#include "bpf/perf_output.bpf.h"
 
-/* Above this many bytes header.size no longer tells the size of the record, and success is reported all the same
- * [2.8]. */
-#define MAX_PAYLOAD 65516
-
-struct {
-  __uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
-  __uint(max_entries, 1);
-  __uint(key_size, sizeof(__u32));
-  __uint(value_size, sizeof(__u32));
-} ring SEC(".maps");
-
-/* Losses that a PERF_RECORD_LOST of this CPU still owes: it comes with the next record that fits [2.7]. */
-static __always_inline void count_owed_loss(long result) {
-  __u32 cpu = bpf_get_smp_processor_id();
-  if (cpu >= RINGSIDE_CPUS) return;
-  if (!result)
-    shared.unreported_losses[cpu] = 0;
-  else if (result == -ENOSPC)
-    shared.unreported_losses[cpu]++;
-}
-
-/* One output. A record takes its number before it is known whether it fits; if not, the next one has the same. */
 static __always_inline long put(void* ctx, struct ringside_counters* counters, __u32 source, __u32 size, __u8* buffer) {
   if (size > scratch_bytes) return -E2BIG;
-  count_attempt(counters);
-  struct record record = {.source = source,
-                          .state = RINGSIDE_STATE_COMMITTED,
-                          .length = size,
-                          .sequence = counters->next[RINGSIDE_STATE_COMMITTED]};
-  if (size) {
-    write_record(buffer, &record);
-    announce(counters, record.sequence);
-  }
+  begin_output(counters, source, size, buffer);
   long result = bpf_perf_event_output(ctx, &ring, BPF_F_CURRENT_CPU, buffer, size);
-  count_owed_loss(result);
-  if (result) {
-    count_failure(counters, result);
-  } else if (size > MAX_PAYLOAD) {
-    counters->malformed++;
-  } else {
-    take_number(counters, RINGSIDE_STATE_COMMITTED, size);
-    count_committed(counters, size);
-  }
+  count_owed_loss(result, bpf_get_smp_processor_id());
+  end_output(counters, size, result);
   return result;
 }
 

@@ -5,18 +5,7 @@
 // and its output. A source has one number on side 0 and another, swap_sources higher, on side 1; above those are the
 // closing sources, one a ring, which are on one side each.
 #include "bpf/swap.h"
-#include "bpf/common.bpf.h"
-
-/* Above this many bytes header.size no longer tells the size of the record [2.8]. */
-#define MAX_PAYLOAD 65516
-
-/* Side 0. */
-struct {
-  __uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
-  __uint(max_entries, 1);
-  __uint(key_size, sizeof(__u32));
-  __uint(value_size, sizeof(__u32));
-} ring SEC(".maps");
+#include "bpf/perf_output.bpf.h"
 
 /* Side 1. */
 struct {
@@ -34,14 +23,11 @@ const volatile __u32 swap_sources = 1;
 /* Rings of one side. */
 const volatile __u32 swap_rings = 1;
 
-static __always_inline void count_owed_loss(long result, __u32 side) {
+/* The places of side 1 are behind those of side 0. */
+static __always_inline void count_owed_loss_of(__u32 side, long result) {
   __u32 cpu = bpf_get_smp_processor_id();
   if (cpu >= RINGSIDE_CPUS / 2) return;
-  if (side) cpu += RINGSIDE_CPUS / 2;
-  if (!result)
-    shared.unreported_losses[cpu] = 0;
-  else if (result == -ENOSPC)
-    shared.unreported_losses[cpu]++;
+  count_owed_loss(result, side ? cpu + RINGSIDE_CPUS / 2 : cpu);
 }
 
 /* The first step of a program: what it takes for its side from now on. */
@@ -67,26 +53,11 @@ static __always_inline void count_sample(__u32 side) {
 static __always_inline long put_out(void* ctx, __u32 side, __u32 source, __u32 size, __u8* buffer) {
   struct ringside_counters* counters = counters_of(source);
   if (size > scratch_bytes) return -E2BIG;
-  count_attempt(counters);
-  struct record record = {.source = source,
-                          .state = RINGSIDE_STATE_COMMITTED,
-                          .length = size,
-                          .sequence = counters->next[RINGSIDE_STATE_COMMITTED]};
-  if (size) {
-    write_record(buffer, &record);
-    announce(counters, record.sequence);
-  }
+  begin_output(counters, source, size, buffer);
   long result = side ? bpf_perf_event_output(ctx, &other_ring, BPF_F_CURRENT_CPU, buffer, size)
                      : bpf_perf_event_output(ctx, &ring, BPF_F_CURRENT_CPU, buffer, size);
-  count_owed_loss(result, side);
-  if (result) {
-    count_failure(counters, result);
-  } else if (size > MAX_PAYLOAD) {
-    counters->malformed++;
-  } else {
-    take_number(counters, RINGSIDE_STATE_COMMITTED, size);
-    count_committed(counters, size);
-  }
+  count_owed_loss_of(side, result);
+  end_output(counters, size, result);
   return result;
 }
 

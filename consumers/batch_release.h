@@ -7,8 +7,6 @@
 // smaller than the batch is handed back by half a ring, so that no producer waits for a batch that it cannot fill.
 #pragma once
 
-#include <memory>
-
 #include "consumers/ringbuf_consumer.h"
 
 namespace ringside::consumers {

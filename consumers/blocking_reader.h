@@ -92,8 +92,24 @@ class BlockingReader {
     return wait_for([this] { return rings_.find(); }, [this] { return Steps::looks_before_sleep && rings_.look(); });
   }
 
-  /// The same by other ways to find and to look: `find()` returns a Found, `look()` is made before each sleep and says
-  /// whether to find again.
+  /// The next record if there is one, while records are out that were read and not committed: hands nothing back, and
+  /// tells `uncommitted` instead of sleeping on them.
+  Told next_behind_views() {
+    switch (find_behind_views()) {
+      case Found::record:
+        return Told::record;
+      case Found::broken:
+        return Told::broken;
+      default:
+        return Told::uncommitted;
+    }
+  }
+  Found find_behind_views() {
+    return rings_.find([](auto& /*reader*/) {});
+  }
+
+  /// As next(), by other ways to find and to look: `find()` returns a Found, `look()` is made before each sleep and
+  /// says whether to find again.
   template <class Find, class Look>
   Told wait_for(Find&& find, Look&& look) {
     for (int fruitless = 0; fruitless < Steps::most_wakeups; ++fruitless) {
@@ -178,6 +194,25 @@ class BlockingReader {
   std::atomic<bool> closed_{false};
   Told untold_ = Told::record;  // timeout or flushed, to be told when the rings are found empty; else record
   std::int64_t missed_ns_ = 0;  // the deadline of that timeout
+};
+
+/// What the readers of BPF rings have in common: the calls that go straight to the blocking reader below.
+template <class Steps, class Poller>
+class ReaderCalls {
+ public:
+  ReaderCalls(const ringside_ring_set& rings, const ringside_host& host) : reader_(rings, host) {}
+
+  int start() { return reader_.start(); }
+  void set_deadline(std::int64_t deadline_ns) { reader_.set_deadline(deadline_ns); }
+  void flush() { reader_.flush(); }
+  /// Ends the waits; does not wait for views.
+  void close() { reader_.close(); }
+  std::int64_t now_ns() const { return reader_.now_ns(); }
+  /// For who reads round by round; the one thread that reads.
+  RingsInTurn<Steps>& rings() { return reader_.rings(); }
+
+ protected:
+  BlockingReader<Steps, Poller> reader_;
 };
 
 }  // namespace ringside::consumers

@@ -25,12 +25,7 @@ class BusyPoll : public RingbufConsumer<BusyPoll<Steps>, Steps> {
 
   using Base::Base;
 
-  int hand_over(RingbufReader<Steps>& reader, std::uint32_t ring) {
-    const int answer = this->deliver(ring, reader.payload(), reader.payload_bytes());  // (C3) is the host's
-    reader.advance();
-    reader.publish();  // (C4): the bytes are the producers' again
-    return answer;
-  }
+  int hand_over(RingbufReader<Steps>& reader, std::uint32_t ring) { return this->show(reader, ring); }
 
   int wait(std::int64_t timeout_ns) {
     constexpr int looks_per_wait = 64;

@@ -13,12 +13,7 @@ class Callback : public RingbufConsumer<Callback<Steps>, Steps> {
  public:
   using RingbufConsumer<Callback, Steps>::RingbufConsumer;
 
-  int hand_over(RingbufReader<Steps>& reader, std::uint32_t ring) {
-    const int answer = this->deliver(ring, reader.payload(), reader.payload_bytes());  // (C3) is the host's
-    reader.advance();
-    if constexpr (Steps::publishes_in_drain) reader.publish();  // (C4)
-    return answer;
-  }
+  int hand_over(RingbufReader<Steps>& reader, std::uint32_t ring) { return this->show(reader, ring); }
 };
 
 }  // namespace ringside::consumers

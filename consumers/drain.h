@@ -24,10 +24,15 @@ struct Drained {
   bool stopped = false;         ///< deliver asked to stop
 };
 
+/// What a drain returns: the number delivered; an error only when nothing was, so that no delivery is hidden by it
+/// (what is broken gives its error again at the next call).
+inline std::int64_t answer_of_drain(std::uint64_t delivered, int error) {
+  return delivered > 0 || error == 0 ? static_cast<std::int64_t>(delivered) : error;
+}
+
 /// Drains ring after ring by `drain_one(ring, max_records)`, beginning with `first`, at most max_records in all.
 /// Afterwards `first` is the ring whose turn is next, so that a ring that never empties cannot starve the others.
-/// Returns the number delivered; an error only when nothing was delivered, so that no delivery is hidden by it (the
-/// broken ring gives its error again at the next call).
+/// Returns answer_of_drain().
 template <class DrainOne>
 std::int64_t drain_in_turn(std::uint32_t ring_count, std::uint32_t& first, std::uint64_t max_records,
                            DrainOne&& drain_one) {
@@ -41,7 +46,7 @@ std::int64_t drain_in_turn(std::uint32_t ring_count, std::uint32_t& first, std::
     if (drained.error != 0) error = drained.error;
     if (drained.stopped || delivered == max_records) break;
   }
-  return delivered > 0 || error == 0 ? static_cast<std::int64_t>(delivered) : error;
+  return answer_of_drain(delivered, error);
 }
 
 }  // namespace ringside::consumers

@@ -28,13 +28,8 @@ class DrainAll : public PerfConsumer<DrainAll<Steps>, Steps> {
   }
 
   int hand_over(PerfReader<Steps>& reader, std::uint32_t ring) {
-    const std::byte* raw = reader.raw_in_place();
-    std::uint64_t size = reader.raw_bytes();
-    if (raw == nullptr) {
-      size = reader.copy_raw(this->buffer(), sample_buffer_bytes);
-      raw = this->buffer();
-    }
-    const int answer = this->deliver(ring, raw, size);
+    const PerfSample sample = reader.sample(this->buffer());
+    const int answer = this->deliver(ring, sample.data, sample.size);
     reader.advance();
     return answer;
   }

@@ -64,22 +64,16 @@ class RecordRange {
 };
 
 template <class Steps, class Poller>
-class IteratingReader {
- public:
-  IteratingReader(const ringside_ring_set& rings, const ringside_host& host) : reader_(rings, host) {}
+class IteratingReader : public ReaderCalls<Steps, Poller> {
+  using Base = ReaderCalls<Steps, Poller>;
+  using Base::reader_;
 
-  int start() { return reader_.start(); }
+ public:
+  using Base::Base;
+
   RecordRange<Steps, Poller> records() { return RecordRange<Steps, Poller>(reader_); }
 
-  void set_deadline(std::int64_t deadline_ns) { reader_.set_deadline(deadline_ns); }
-  void flush() { reader_.flush(); }
-  void close() { reader_.close(); }
-  std::int64_t now_ns() const { return reader_.now_ns(); }
-  /// For who reads round by round; the one thread that reads.
-  RingsInTurn<Steps>& rings() { return reader_.rings(); }
-
  private:
-  BlockingReader<Steps, Poller> reader_;
 };
 
 template <class Steps>
@@ -101,8 +95,7 @@ class Iterate : public ReaderStrategy<Iterate<Steps>> {
       ++delivered;
       if (this->deliver(record) || delivered == max_records) break;  // (C3) is the host's
     }
-    const int error = error_of(records.told());
-    return delivered > 0 || error == 0 ? static_cast<std::int64_t>(delivered) : error;
+    return answer_of_drain(delivered, error_of(records.told()));
   }
 
   Took take_one() {

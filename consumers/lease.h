@@ -20,7 +20,10 @@
 namespace ringside::consumers {
 
 template <class Steps, class Poller>
-class LeaseReader {
+class LeaseReader : public ReaderCalls<Steps, Poller> {
+  using Base = ReaderCalls<Steps, Poller>;
+  using Base::reader_;
+
  public:
   /// What the user's function is given; its calls are that thread's alone.
   class Lease {
@@ -36,9 +39,7 @@ class LeaseReader {
     LeaseReader& owner_;
   };
 
-  LeaseReader(const ringside_ring_set& rings, const ringside_host& host) : reader_(rings, host) {}
-
-  int start() { return reader_.start(); }
+  using Base::Base;
 
   /// Calls `function(lease)`; false if somebody has the lease already.
   template <class Function>
@@ -51,15 +52,10 @@ class LeaseReader {
     return true;
   }
 
-  void set_deadline(std::int64_t deadline_ns) { reader_.set_deadline(deadline_ns); }
-  void flush() { reader_.flush(); }
   void close() {
     reader_.close();
     const std::lock_guard wait_for_the_lease(leased_);
   }
-  std::int64_t now_ns() const { return reader_.now_ns(); }
-  /// For who reads round by round; the one thread that reads.
-  RingsInTurn<Steps>& rings() { return reader_.rings(); }
 
  private:
   Told read_sample(RecordView& view) {
@@ -72,16 +68,8 @@ class LeaseReader {
   }
 
   Told next_behind_uncommitted() {
-    const auto find = [this] { return reader_.rings().find([](RingbufReader<Steps>&) {}); };
-    if constexpr (Steps::sleeps_uncommitted) return reader_.wait_for(find, [] { return false; });
-    switch (find()) {
-      case Found::record:
-        return Told::record;
-      case Found::broken:
-        return Told::broken;
-      default:
-        return Told::uncommitted;
-    }
+    if constexpr (!Steps::sleeps_uncommitted) return reader_.next_behind_views();
+    return reader_.wait_for([this] { return reader_.find_behind_views(); }, [] { return false; });
   }
 
   void commit() {
@@ -89,7 +77,6 @@ class LeaseReader {
     uncommitted_ = 0;
   }
 
-  BlockingReader<Steps, Poller> reader_;
   std::mutex leased_;
   std::uint64_t uncommitted_ = 0;  // records
 };
@@ -115,8 +102,7 @@ class LeaseConsumer : public ReaderStrategy<LeaseConsumer<Steps>> {
       lot = read_lot(std::min(max_records - delivered, most_in_a_lease));
       delivered += lot.count;
     } while (lot.last.told == Told::record && !lot.last.stop && delivered < max_records);
-    const int error = error_of(lot.last.told);
-    return delivered > 0 || error == 0 ? static_cast<std::int64_t>(delivered) : error;
+    return answer_of_drain(delivered, error_of(lot.last.told));
   }
 
   Took take_one() { return read_lot(1).last; }

@@ -60,11 +60,12 @@ class MutexGuard {
 };
 
 template <class Steps, class Poller, class Guard>
-class PeekReader {
- public:
-  PeekReader(const ringside_ring_set& rings, const ringside_host& host) : reader_(rings, host) {}
+class PeekReader : public ReaderCalls<Steps, Poller> {
+  using Base = ReaderCalls<Steps, Poller>;
+  using Base::reader_;
 
-  int start() { return reader_.start(); }
+ public:
+  using Base::Base;
 
   /// Waits for the next record and shows it. It stays the next one, and the guard stays taken, until consume.
   Told peek(RecordView& view) {
@@ -96,16 +97,7 @@ class PeekReader {
     return told;
   }
 
-  void set_deadline(std::int64_t deadline_ns) { reader_.set_deadline(deadline_ns); }
-  void flush() { reader_.flush(); }
-  /// Ends the waits; does not wait for views.
-  void close() { reader_.close(); }
-  std::int64_t now_ns() const { return reader_.now_ns(); }
-  /// For who reads round by round; the one thread that reads.
-  RingsInTurn<Steps>& rings() { return reader_.rings(); }
-
  private:
-  BlockingReader<Steps, Poller> reader_;
   Guard guard_;
 };
 

@@ -99,15 +99,8 @@ class PerCpuLoop {
   }
 
   void hand_over(std::uint32_t ring, const PerfItem& record, Drained& drained) {
-    if (const auto* loss = std::get_if<PerfLoss>(&record)) {
-      host_.lost(host_.context, ring, loss->count);
-      return;
-    }
-    const auto& sample = *std::get_if<PerfSample>(&record);
-    const ringside_record delivery{
-        .ring = ring, .reserved = 0, .data = sample.data, .size = sample.size, .token = 0, .time_ns = 0};
-    drained.stopped = host_.deliver(host_.context, &delivery) > 0;
-    ++drained.delivered;
+    drained.stopped = hand_to_host(host_, ring, record);
+    if (std::holds_alternative<PerfSample>(record)) ++drained.delivered;
   }
 
   std::int32_t cpu_of(std::uint32_t ring) const { return reader_.perf_fds()[ring].cpu; }

@@ -13,9 +13,9 @@
 //                  for or the Drain ends; its space is handed back then. One Drain of a ring at a time.
 //   left           A ring that was not read to the end of what lay there is not made ready by that rest: perf readiness
 //                  is one-shot (KERNEL-RINGS 4.1), so the caller must remember such rings (A13) ...
-//   look           ... and look at all rings when its sleep ends by a deadline, for what lies below a watermark in a
-//   ring
-//                  made none ready (A4).
+//   look           ... and look at all rings when its sleep ends by a deadline, for what lies below a watermark has
+//   made
+//                  no ring ready (A4).
 //
 // The order is each ring's own. Who wants the oldest record of all CPUs wants a session (perf_session.h).
 #pragma once
@@ -98,12 +98,7 @@ class PerCpuReader {
     bool left() const { return error_ == 0 && (shown_ ? reader_->behind_record() != 0 : !reader_->at_snapshot()); }
 
    private:
-    PerfSample sample() {
-      if (reader_->is_loss()) return {};
-      const std::uint64_t size = reader_->raw_bytes();
-      if (const std::byte* raw = reader_->raw_in_place()) return {.data = raw, .size = size};
-      return {.data = buffer_, .size = reader_->copy_raw(buffer_, sample_buffer_bytes)};
-    }
+    PerfSample sample() { return reader_->is_loss() ? PerfSample{} : reader_->sample(buffer_); }
     void hand_back() {
       if (!shown_) return;
       shown_ = false;

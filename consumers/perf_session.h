@@ -7,14 +7,12 @@
 // watermark, and how the row is made:
 //
 //   as_visible  Snapshots of all heads are taken, one after the other; the ring with the oldest record is read up to
-//   the
-//               oldest record of the others, at most 101 records; then the next snapshots. So the order is kept within
-//               what was visible at each snapshot and not beyond: a ring that was empty when it was looked at can show
-//               an older record later. Nothing more is claimed (K1, K2, Q3).
-//   held_back   Snapshots are taken twice, `hold_back_ns` apart. Records up to the first ones are handed out, merged
-//   with
-//               all that the second ones show: a record goes out when every other ring was seen, after its time, empty
-//               or with a later record. The order over all CPUs is kept if no producer takes longer than hold_back_ns
+//               the oldest of the others, at most 101 records; then the next snapshots. So the order is kept within
+//               what was visible at each snapshot and not beyond: a ring that was empty when it was looked at can
+//               show an older record later. Nothing more is claimed (K1, K2, Q3).
+//   held_back   Snapshots are taken twice, `hold_back_ns` apart. Records up to the first are handed out, merged with
+//               all that the second show: a record goes out when every other ring was seen, after its time, empty or
+//               with a later record. The order over all CPUs is kept if no producer takes longer than hold_back_ns
 //               from the stamp of a record to its publication, and none is interrupted between the two by another one
 //               on its CPU. A producer that stands still for longer publishes a record that is too old: it is handed
 //               out all the same, late, and nothing is ever lost or waits for it.
@@ -252,7 +250,7 @@ class PerfSession {
     if (reader.is_loss()) {
       record.what = PerfLoss{.count = reader.lost()};
     } else {
-      record.what = sample_of(reader);
+      record.what = reader.sample(buffer_.get());
       ++samples;
     }
     const bool stop = on_record(record);
@@ -261,10 +259,6 @@ class PerfSession {
     reader.publish();  // (D)
     find(ring);
     return stop;
-  }
-  PerfSample sample_of(const PerfReader<Steps>& reader) {
-    if (const std::byte* raw = reader.raw_in_place()) return {.data = raw, .size = reader.raw_bytes()};
-    return {.data = buffer_.get(), .size = reader.copy_raw(buffer_.get(), sample_buffer_bytes)};
   }
 
   bool look() {

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "consumers/drain.h"
+#include "consumers/perf_record.h"
 #include "consumers/wait.h"
 #include "ring/consumer.h"
 #include "ring/layout.h"
@@ -230,6 +231,12 @@ class PerfReader {
     const std::uint64_t size = std::min(raw_bytes_, capacity);
     view_.copy_out(to, position_ + prefix_bytes(), size);
     return size;
+  }
+
+  /// The sample, where it lies or, if it runs over the ring's end, in `buffer`, which has room for sample_buffer_bytes.
+  PerfSample sample(std::byte* buffer) const {
+    if (const std::byte* raw = raw_in_place()) return {.data = raw, .size = raw_bytes_};
+    return {.data = buffer, .size = copy_raw(buffer, sample_buffer_bytes)};
   }
 
   /// Steps behind the record that find() stopped at.

@@ -21,10 +21,7 @@ class PrefetchView : public RingbufConsumer<PrefetchView<Steps>, Steps> {
 
   int hand_over(RingbufReader<Steps>& reader, std::uint32_t ring) {
     reader.prefetch(records_ahead);
-    const int answer = this->deliver(ring, reader.payload(), reader.payload_bytes());  // (C3) is the host's
-    reader.advance();
-    reader.publish();  // (C4): the bytes are the producers' again
-    return answer;
+    return this->show(reader, ring);
   }
 };
 

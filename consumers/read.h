@@ -51,9 +51,12 @@ struct RecordCopy {
 };
 
 template <class Steps, class Poller>
-class CopyingReader {
+class CopyingReader : public ReaderCalls<Steps, Poller> {
+  using Base = ReaderCalls<Steps, Poller>;
+  using Base::reader_;
+
  public:
-  CopyingReader(const ringside_ring_set& rings, const ringside_host& host) : reader_(rings, host) {}
+  using Base::Base;
 
   int start() {
     mapped_ = true;
@@ -77,8 +80,6 @@ class CopyingReader {
     return told;
   }
 
-  void set_deadline(std::int64_t deadline_ns) { reader_.set_deadline(deadline_ns); }
-  void flush() { reader_.flush(); }
   /// Returns when no call touches the ring any more, at once if it is closed already. Not from within a call.
   void close() {
     reader_.close();
@@ -86,9 +87,6 @@ class CopyingReader {
     const std::lock_guard mapping(mapping_);
     mapped_ = false;
   }
-  std::int64_t now_ns() const { return reader_.now_ns(); }
-  /// For who reads round by round; the one thread that reads.
-  RingsInTurn<Steps>& rings() { return reader_.rings(); }
 
   /// As BlockingReader's; 0 once the reader is closed.
   std::uint64_t available_bytes() const {
@@ -98,7 +96,6 @@ class CopyingReader {
   std::uint64_t buffer_size() const { return reader_.buffer_size(); }
 
  private:
-  BlockingReader<Steps, Poller> reader_;
   std::mutex reading_;          // held while a thread waits
   mutable std::mutex mapping_;  // held for an instant
   bool mapped_ = false;

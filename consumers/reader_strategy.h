@@ -42,8 +42,7 @@ class ReaderStrategy {
       if (took.told != Told::record) break;
       ++delivered;
     }
-    const int error = error_of(took.told);
-    return delivered > 0 || error == 0 ? static_cast<std::int64_t>(delivered) : error;
+    return answer_of_drain(delivered, error_of(took.told));
   }
 
   /// Delivers one record, at most.

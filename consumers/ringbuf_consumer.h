@@ -70,6 +70,14 @@ class RingbufConsumer {
     return host_.deliver(host_.context, &record) > 0 ? 1 : 0;
   }
 
+  /// Delivers the record that was found where it lies, and hands its space back: the answer.
+  int show(RingbufReader<Steps>& reader, std::uint32_t ring) {
+    const int answer = deliver(ring, reader.payload(), reader.payload_bytes());  // (C3) is the host's
+    reader.advance();
+    if constexpr (Steps::publishes_in_drain) reader.publish();  // (C4): the bytes are the producers' again
+    return answer;
+  }
+
   bool look() {
     bool found = false;
     for (std::uint32_t ring = 0; ring < rings_.ring_count; ++ring) {

@@ -26,7 +26,9 @@ class Session {
   int start() { return session_.start(); }
 
   std::int64_t drain(std::uint64_t max_records) {
-    return session_.read(max_records, [this](const SessionRecord& record) { return hand_over(record); });
+    return session_.read(max_records, [this](const SessionRecord& record) {
+      return hand_to_host(host_, record.ring, record.what, record.time_ns);
+    });
   }
   int wait(std::int64_t timeout_ns) { return session_.sleep_until_ready(Deadline(host_, timeout_ns)); }
 
@@ -35,21 +37,6 @@ class Session {
     SessionBuilder builder;
     if (sleeps_in_epoll) builder.watermark(rings.watermark_bytes);
     return builder.options();
-  }
-
-  bool hand_over(const SessionRecord& record) {
-    if (const auto* loss = std::get_if<PerfLoss>(&record.what)) {
-      host_.lost(host_.context, record.ring, loss->count);
-      return false;
-    }
-    const auto& sample = *std::get_if<PerfSample>(&record.what);
-    const ringside_record delivery{.ring = record.ring,
-                                   .reserved = 0,
-                                   .data = sample.data,
-                                   .size = sample.size,
-                                   .token = 0,
-                                   .time_ns = record.time_ns};
-    return host_.deliver(host_.context, &delivery) > 0;
   }
 
   const ringside_host& host_;

@@ -20,14 +20,17 @@
 namespace ringside::consumers {
 
 template <class Steps, class Poller>
-class TokenReader {
+class TokenReader : public ReaderCalls<Steps, Poller> {
+  using Base = ReaderCalls<Steps, Poller>;
+  using Base::reader_;
+
  public:
   /// Tokens of one ring that may be out; a ring with room for fewer records has no more.
   static constexpr std::uint64_t most_tokens = 1024;
 
   TokenReader(const ringside_ring_set& rings, const ringside_host& host)
-      : set_(rings),
-        reader_(rings, host),
+      : Base(rings, host),
+        set_(rings),
         ring_bits_(static_cast<unsigned>(std::bit_width(rings.ring_count == 0 ? 0 : rings.ring_count - 1))) {}
 
   int start() {
@@ -43,7 +46,7 @@ class TokenReader {
 
   /// Waits for the next record and shows it. `token` is never 0.
   Told read(RecordView& view, std::uint64_t& token) {
-    const Told told = out_ == 0 ? reader_.next() : next_behind_views();
+    const Told told = out_ == 0 ? reader_.next() : reader_.next_behind_views();
     if (told != Told::record) return told;
     view = reader_.view();
     HeldViews& held = held_[view.ring];
@@ -68,25 +71,7 @@ class TokenReader {
     return true;
   }
 
-  void set_deadline(std::int64_t deadline_ns) { reader_.set_deadline(deadline_ns); }
-  void flush() { reader_.flush(); }
-  void close() { reader_.close(); }
-  std::int64_t now_ns() const { return reader_.now_ns(); }
-  /// For who reads round by round; the one thread that reads.
-  RingsInTurn<Steps>& rings() { return reader_.rings(); }
-
  private:
-  Told next_behind_views() {
-    switch (reader_.rings().find([](RingbufReader<Steps>&) {})) {
-      case Found::record:
-        return Told::record;
-      case Found::broken:
-        return Told::broken;
-      default:
-        return Told::uncommitted;
-    }
-  }
-
   /// (C4) Hands back what lies before the oldest view, now that the record at `committed` is committed.
   void publish(std::uint32_t ring, std::uint64_t committed) {
     RingbufReader<Steps>& reader = reader_.rings().reader(ring);
@@ -95,7 +80,6 @@ class TokenReader {
   }
 
   const ringside_ring_set& set_;
-  BlockingReader<Steps, Poller> reader_;
   std::unique_ptr<HeldViews[]> held_;
   unsigned ring_bits_;
   std::uint64_t out_ = 0;  // tokens

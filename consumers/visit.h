@@ -19,11 +19,12 @@
 namespace ringside::consumers {
 
 template <class Steps, class Poller>
-class VisitingReader {
- public:
-  VisitingReader(const ringside_ring_set& rings, const ringside_host& host) : reader_(rings, host) {}
+class VisitingReader : public ReaderCalls<Steps, Poller> {
+  using Base = ReaderCalls<Steps, Poller>;
+  using Base::reader_;
 
-  int start() { return reader_.start(); }
+ public:
+  using Base::Base;
 
   /// Waits for the next record and calls `function(view)`, whose result goes to `answer`. `answer` is as it was unless
   /// the result is `record`.
@@ -49,15 +50,7 @@ class VisitingReader {
     return Told::record;
   }
 
-  void set_deadline(std::int64_t deadline_ns) { reader_.set_deadline(deadline_ns); }
-  void flush() { reader_.flush(); }
-  void close() { reader_.close(); }
-  std::int64_t now_ns() const { return reader_.now_ns(); }
-  /// For who reads round by round; the one thread that reads.
-  RingsInTurn<Steps>& rings() { return reader_.rings(); }
-
  private:
-  BlockingReader<Steps, Poller> reader_;
 };
 
 template <class Steps>

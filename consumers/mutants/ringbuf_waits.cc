@@ -41,9 +41,7 @@ class IgnoresStop : public RingbufConsumer<IgnoresStop, RingbufSteps> {
  public:
   using RingbufConsumer::RingbufConsumer;
   int hand_over(RingbufReader<RingbufSteps>& reader, std::uint32_t ring) {
-    deliver(ring, reader.payload(), reader.payload_bytes());
-    reader.advance();
-    reader.publish();
+    show(reader, ring);
     return 0;
   }
 };

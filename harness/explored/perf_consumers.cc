@@ -9,6 +9,7 @@
 #include "consumers/strategies.h"
 #include "explore/programs/perf_event.h"
 #include "harness/explored/host.h"
+#include "harness/explored/perf_samples.h"
 
 namespace ringside::harness::explored {
 namespace {
@@ -18,15 +19,7 @@ using explore::programs::PerfEventPlan;
 namespace programs = explore::programs;
 
 std::uint64_t read(const void* bytes, std::uint64_t size) {
-  std::uint32_t first = 0;
-  std::uint32_t last = 0;
-  const std::uint32_t written = programs::perf_event_plan().size;
-  if (size < written) explore::fail(DefectKind::torn, "a record is delivered in part");
-  if (size >= written + 8) explore::fail(DefectKind::out_of_bounds, "a record is delivered with bytes behind its end");
-  std::memcpy(&first, bytes, sizeof first);
-  std::memcpy(&last, static_cast<const std::byte*>(bytes) + written - sizeof last, sizeof last);
-  if (first != last) explore::fail(DefectKind::torn, "a record is delivered whose end is not its own");
-  return first;
+  return read_sample(bytes, size, programs::perf_event_plan().size);
 }
 
 constexpr Judge judge{
@@ -39,21 +32,9 @@ constexpr Judge judge{
           claim == RINGSIDE_BATCH_EMPTY ? programs::end_batch_of_all() : programs::end_batch_of_before();
         }};
 
-ringside_ring mapped() {
-  const programs::PerfEventPages pages = programs::perf_event_pages();
-  return {.kind = RINGSIDE_PERF,
-          .cpu = 0,
-          .fd = -1,
-          .page_size = 4096,
-          .data_size = pages.size,
-          .consumer_page = pages.control,
-          .producer_page = nullptr,
-          .data = pages.data};
-}
-
 /// Until every record is delivered; sleeps whenever nothing is left to read.
 void consume_all(ConsumerTable table) {
-  Host host(table(), mapped(), judge);
+  Host host(table(), as_mapped(programs::perf_event_pages()), judge);
   while (true) {
     host.drain();
     if (host.delivered() + host.lost() >= programs::perf_event_plan().records) return;
@@ -63,7 +44,7 @@ void consume_all(ConsumerTable table) {
 
 /// A few looks, whatever is there: how many records will be lost nobody knows before.
 void look_thrice(ConsumerTable table) {
-  Host host(table(), mapped(), judge);
+  Host host(table(), as_mapped(programs::perf_event_pages()), judge);
   for (int look = 0; look < 3; ++look) host.drain();
 }
 

@@ -9,6 +9,7 @@
 #include "consumers/strategies.h"
 #include "explore/programs/ab_swap.h"
 #include "harness/explored/host.h"
+#include "harness/explored/perf_samples.h"
 
 namespace ringside::harness::explored {
 namespace {
@@ -19,15 +20,7 @@ namespace programs = explore::programs;
 namespace mutant = consumers::mutant;
 
 std::uint64_t read(const void* bytes, std::uint64_t size) {
-  std::uint32_t first = 0;
-  std::uint32_t last = 0;
-  const std::uint32_t written = programs::swap_plan().size;
-  if (size < written || size >= written + 8)
-    explore::fail(DefectKind::torn, "a record is delivered with a size that it does not have");
-  std::memcpy(&first, bytes, sizeof first);
-  std::memcpy(&last, static_cast<const std::byte*>(bytes) + written - sizeof last, sizeof last);
-  if (first != last) explore::fail(DefectKind::torn, "a record is delivered whose end is not its own");
-  return first;
+  return read_sample(bytes, size, programs::swap_plan().size);
 }
 
 constexpr Judge judge{
@@ -36,22 +29,11 @@ constexpr Judge judge{
     .lost = programs::deliver_lost_attempts,
     .batch_end = [](std::uint32_t /*claim*/) { programs::end_batch_of_side(); }};
 
-ringside_ring mapped(const programs::PerfEventPages& pages) {
-  return {.kind = RINGSIDE_PERF,
-          .cpu = 0,
-          .fd = -1,
-          .page_size = 4096,
-          .data_size = pages.size,
-          .consumer_page = pages.control,
-          .producer_page = nullptr,
-          .data = pages.data};
-}
-
 /// So many flips. The last one may come before the last program: what it then leaves is on its way.
 template <int flips>
 void flip(ConsumerTable table) {
   const programs::SwapPages pages = programs::swap_pages();
-  const ringside_ring rings[2] = {mapped(pages.sides[0]), mapped(pages.sides[1])};
+  const ringside_ring rings[2] = {as_mapped(pages.sides[0]), as_mapped(pages.sides[1])};
   Host host(table(), rings, judge, pages.words);
   for (int done = 0; done < flips; ++done) host.drain();
 }
