@@ -6,8 +6,7 @@
 // caller; those of one ring in their order, those of several in no order.
 //
 //   a record   is a sample or a loss (perf_record.h). A sample is copied into the caller's buffer, which only grows,
-//   and
-//              its space handed back before the caller sees it.
+//              and its space handed back before the caller sees it.
 //   a wake-up  says that something came and not where: after it all rings' heads are read (A4). So does the end of a
 //              sleep by deadline or flush.
 //   deadline   What lies in any ring is returned however late it is. Only when a look behind the deadline found nothing

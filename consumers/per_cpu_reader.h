@@ -14,8 +14,7 @@
 //   left           A ring that was not read to the end of what lay there is not made ready by that rest: perf readiness
 //                  is one-shot (KERNEL-RINGS 4.1), so the caller must remember such rings (A13) ...
 //   look           ... and look at all rings when its sleep ends by a deadline, for what lies below a watermark has
-//   made
-//                  no ring ready (A4).
+//                  made no ring ready (A4).
 //
 // The order is each ring's own. Who wants the oldest record of all CPUs wants a session (perf_session.h).
 #pragma once
