@@ -39,14 +39,12 @@
 //
 // Rules for operations (programmer errors assert):
 //   - A source carries out one operation at a time, and its records go to one ring (perf: one CPU), or their order
-//   would
-//     mean nothing. nested_source is another source than source.
+//     would mean nothing. nested_source is another source than source.
 //   - A source that holds a record does nothing but settle it: its number is given when it is settled. A settle of a
 //     source that holds nothing (its reservation failed) does nothing and is no attempt.
 //   - Records of 1 to 15 bytes need a source below RINGSIDE_RECORD_SHORT_SOURCES (ring/record.h).
 //   - perf rings take Action::output only, and no record of 1 to 15 bytes that is to be judged: it cannot be told from
-//   its
-//     padding. BPF ring buffers take every action.
+//     its padding. BPF ring buffers take every action.
 #pragma once
 
 #include <cstdint>
