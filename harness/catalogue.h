@@ -31,6 +31,8 @@ struct Judged {
   bool reads_overwrite_rings() const;
   /// Whether it reads the two sides of an A/B swap, and nothing else.
   bool reads_sides() const;
+  /// Whether it reads perf rings that are written backward, and nothing else.
+  bool reads_backward() const;
 };
 
 /// A mutant of either kind.

@@ -89,7 +89,8 @@ Check check_flags(const ringside_consumer& consumer) {
   if (Check wrong = check_bits("needs", consumer.needs, RINGSIDE_NEEDS_FD | RINGSIDE_OWNS_RINGS)) return wrong;
   constexpr std::uint32_t known_claims = RINGSIDE_CLAIM_SLEEPS_ON_BUSY | RINGSIDE_CLAIM_REPORTS_LOSS |
                                          RINGSIDE_CLAIM_READS_OVERWRITE | RINGSIDE_CLAIM_BUSY_POLLS |
-                                         RINGSIDE_CLAIM_READS_SIDES | RINGSIDE_CLAIM_TIME_ORDER;
+                                         RINGSIDE_CLAIM_READS_SIDES | RINGSIDE_CLAIM_TIME_ORDER |
+                                         RINGSIDE_CLAIM_READS_BACKWARD;
   if (Check wrong = check_bits("claims", consumer.claims, known_claims)) return wrong;
   if (consumer.trigger != RINGSIDE_LEVEL && consumer.trigger != RINGSIDE_EDGE) {
     return Complaint{fmt::format("trigger is {}", consumer.trigger), "it is RINGSIDE_LEVEL (0) or RINGSIDE_EDGE (1)"};

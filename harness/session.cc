@@ -8,8 +8,11 @@
 
 #include "harness/batch_check.h"
 #include "harness/injected_faults.h"
+#include "harness/missing_rings.h"
 #include "harness/pace.h"
+#include "harness/pause_check.h"
 #include "harness/resources.h"
+#include "harness/swap_check.h"
 #include "harness/time_check.h"
 #include "harness/unclaimed_loss.h"
 #include "harness/view_check.h"
@@ -76,8 +79,9 @@ class Session {
         .adopt = [](void* self, const ringside_ring* ring) { return as(self).adopt(*ring); },
         .batch_begin = [](void* self) { as(self).batch_begin(); },
         .batch_end = [](void* self, std::uint32_t claim) { as(self).batch_end(claim); },
-        .pause = [](void* self, std::uint32_t ring, int on) { return as(self).world_.pause(ring, on != 0); },
-        .sleep = [](void* self, std::int64_t ns) { return as(self).sleep(ns); }};
+        .pause = [](void* self, std::uint32_t ring, int on) { return as(self).pause(ring, on != 0); },
+        .sleep = [](void* self, std::int64_t ns) { return as(self).sleep(ns); },
+        .quiesce = [](void* self, std::uint32_t ring) { return as(self).quiesce(ring); }};
   }
 
   ring::Result<ring::Verdict> run();
@@ -104,8 +108,6 @@ class Session {
   void drain_rest();
   void close();
   void check_leak(const char* after);
-  void check_missing_rings(const ring::ProducerLedger& ledger);
-  void check_counters(bool at_the_end);
   ring::Verdict finish();
 
   // The host's side: what the consumer calls.
@@ -118,7 +120,9 @@ class Session {
   int adopt(const ringside_ring& ring);
   void batch_begin();
   void batch_end(std::uint32_t claim);
+  int pause(std::uint32_t ring, bool on);
   int sleep(std::int64_t ns);
+  int quiesce(std::uint32_t ring);
 
   int wait_stepped(std::span<ringside_ready> ready, int fd, std::int64_t deadline);
   int wait_free(std::span<ringside_ready> ready, int fd, std::int64_t deadline);
@@ -138,6 +142,9 @@ class Session {
   void check_positions();
   void check_held();
   void accuse(DefectKind kind, std::uint32_t ring, std::string detail, std::uint64_t count = 1);
+  void accuse(std::optional<Defect> found) {
+    if (found) judge_.accuse(std::move(*found));
+  }
   /// Nothing more is to be read: the run has come to its end, or the world has failed.
   bool over() const { return over_ || pace_.fault().has_value(); }
   void enter(const char* call);
@@ -152,6 +159,7 @@ class Session {
   Pace pace_;
   ViewCheck views_;
   BatchCheck batch_;
+  PauseCheck pauses_;
   ring::Judge judge_;
   TimeCheck time_check_;
   ringside_host host_{};
@@ -202,7 +210,7 @@ void Session::leave() {
   options_.heartbeat->inside.store("between calls", std::memory_order_relaxed);
   check_positions();
   check_held();
-  check_counters(false);
+  if (state_ != nullptr) accuse(check_counters(world_, judge_.deliveries() + told_lost_, false));
 }
 
 void Session::check_positions() {
@@ -264,7 +272,9 @@ int Session::deliver(const ringside_record& record) {
     accuse(DefectKind::protocol, 0, fmt::format("delivered from ring {} of {}", record.ring, world_.ring_count()));
     return 1;
   }
+  if (world_.rings().backward != 0) accuse(pauses_.delivered_backward(record.ring));
   ++delivered_;
+  world_.delivered(record.ring);
   if (delivered_ == allowed_ + 1) {
     accuse(DefectKind::unbounded_drain, record.ring, fmt::format("one drain went on after {} records", allowed_));
   } else if (delivered_ == stop_at_ + 1) {
@@ -353,7 +363,22 @@ void Session::batch_begin() {
 void Session::batch_end(std::uint32_t claim) {
   options_.heartbeat->beats.fetch_add(1, std::memory_order_relaxed);
   pace_.turn();
-  if (auto wrong = batch_.end(claim)) judge_.accuse(std::move(*wrong));
+  accuse(batch_.end(claim));
+}
+
+/// The producers may move up to the pause, and run into it.
+int Session::pause(std::uint32_t ring, bool on) {
+  pace_.turn();
+  const int error = world_.pause(ring, on);
+  if (error != 0) return error;
+  pauses_.note(ring, on);
+  pace_.turn();
+  return 0;
+}
+
+int Session::quiesce(std::uint32_t ring) {
+  pace_.turn();
+  return world_.quiesce(ring);
 }
 
 int Session::adopt(const ringside_ring& ring) {
@@ -612,6 +637,7 @@ void Session::close() {
   options_.heartbeat->inside.store("after close", std::memory_order_relaxed);
   kept_ = kept_ + (held_resources() - before);
   check_leak("close");
+  accuse(pauses_.at_close());
 }
 
 void Session::check_leak(const char* after) {
@@ -621,40 +647,6 @@ void Session::check_leak(const char* after) {
                      after));
 }
 
-/// A perf output finds no ring on its CPU. Where the consumer opens the rings, it has opened none there, and what was
-/// put out is lost although the other CPUs' records keep coming (cases J1, J5).
-void Session::check_missing_rings(const ring::ProducerLedger& ledger) {
-  if ((consumer_.needs & RINGSIDE_OWNS_RINGS) == 0) return;
-  for (std::size_t source = 0; source < ledger.sources.size(); ++source) {
-    const auto found = ledger.sources[source].failed.find(ENOENT);
-    if (found == ledger.sources[source].failed.end()) continue;
-    accuse(
-        DefectKind::lost, ledger.sources[source].ring,
-        fmt::format("{} outputs of source {} found no ring on their CPU (ENOENT): the consumer opened none there, or "
-                    "under another number",
-                    found->second, source),
-        found->second);
-  }
-}
-
-/// Of an A/B swap: what was attempted is delivered, told as lost, or in the counters (case Q4). Those may be late to
-/// lose what was delivered, never early; at the end they tell the truth.
-void Session::check_counters(bool at_the_end) {
-  const ringside_swap* swap = world_.rings().swap;
-  if (swap == nullptr || state_ == nullptr) return;
-  const std::uint64_t attempts = world_.counted();
-  const std::uint64_t on_their_way =
-      __atomic_load_n(&swap->samples[0], __ATOMIC_RELAXED) + __atomic_load_n(&swap->samples[1], __ATOMIC_RELAXED);
-  const std::uint64_t accounted = judge_.deliveries() + told_lost_;
-  const auto too_many = static_cast<std::int64_t>(accounted + on_their_way - attempts);
-  if (at_the_end ? too_many == 0 : too_many >= 0) return;
-  accuse(
-      DefectKind::loss_miscounted, 0,
-      fmt::format("of {} attempts {} are delivered or told as lost, and the samples of the two sides say that {} are "
-                  "on their way (case Q4)",
-                  attempts, accounted, static_cast<std::int64_t>(on_their_way)));
-}
-
 ring::Verdict Session::finish() {
   time_check_.finish();
   std::uint64_t total = 0;
@@ -662,8 +654,10 @@ ring::Verdict Session::finish() {
   if (total > 0) accuse(DefectKind::lost, 0, "committed records stay in the ring though drain finds none", total);
   for (auto& sentence : world_.not_observable()) judge_.not_observable(std::move(sentence));
   const ring::ProducerLedger ledger = world_.ledger();
-  check_missing_rings(ledger);
-  check_counters(true);
+  if ((consumer_.needs & RINGSIDE_OWNS_RINGS) != 0) {
+    for (Defect& missing : missing_rings(ledger)) judge_.accuse(std::move(missing));
+  }
+  if (state_ != nullptr) accuse(check_counters(world_, judge_.deliveries() + told_lost_, true));
   ring::Verdict verdict = judge_.finish(ledger, left_, world_.overwritten());
   const bool claims_losses = (consumer_.claims & RINGSIDE_CLAIM_REPORTS_LOSS) != 0;
   if (!claims_losses && verdict.accounting.reported_lost == 0) unclaimed_loss_becomes_note(verdict);

@@ -128,7 +128,8 @@ ringside_ring_set PlainPerfRing::ring_set() const {
                            .wakeup_events = options_.wakeup_events,
                            .watermark_bytes = options_.watermark_bytes,
                            .swap = nullptr,
-                           .sample_type = 0};
+                           .sample_type = 0,
+                           .backward = options_.backward ? 1u : 0u};
 }
 
 // By the bare system call: a sanitizer's ioctl may touch pages of its own once the event counts.

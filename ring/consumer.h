@@ -59,6 +59,12 @@ extern "C" {
  */
 #define RINGSIDE_CLAIM_READS_SIDES 0x10u
 
+/*
+ * It reads perf rings that are written backward and overwrite their oldest records (ringside_ring_set.backward).
+ * Consumers that claim this run in scenarios of such rings, and in no others.
+ */
+#define RINGSIDE_CLAIM_READS_BACKWARD 0x40u
+
 /* What a consumer says of a batch when it ends (struct ringside_host, `batch_end`). */
 #define RINGSIDE_BATCH_EMPTY 1u  /* every ring is empty now */
 #define RINGSIDE_BATCH_BEFORE 2u /* all that was committed before batch_begin returned is delivered or told as lost */
@@ -117,6 +123,11 @@ struct ringside_ring_set {
   uint32_t watermark_bytes;   /* perf: attr.wakeup_watermark with attr.watermark = 1; 0 = not set */
   struct ringside_swap* swap; /* perf, two sides: the first half of the rings is side 0; else NULL. Came with batches */
   uint64_t sample_type;       /* perf: attr.sample_type, RAW or RAW | TIME (PERF_SAMPLE_*); 0 means RAW */
+  /*
+   * perf: attr.write_backward, and both pages mapped for reading only. data_head goes down, the newest record lies at
+   * it and older ones above, one lap of them; none ever finds the ring full, and data_tail means nothing.
+   */
+  uint32_t backward;
 };
 
 /*
@@ -189,7 +200,8 @@ struct ringside_host {
 
   /*
    * perf: stops the output into one ring (on = 1) or lets it go on (on = 0), as PERF_EVENT_IOC_PAUSE_OUTPUT does; what
-   * is put out meanwhile is lost. 0 or a negative errno. NULL where the host cannot.
+   * is put out meanwhile is lost. 0 or a negative errno. NULL where the host cannot. An output that was under way goes
+   * on: see quiesce. What is paused must go on before close.
    */
   int (*pause)(void* context, uint32_t ring, int on);
 
@@ -198,6 +210,12 @@ struct ringside_host {
    * run is over, return it from ringside_consumer.wait at once.
    */
   int (*sleep)(void* context, int64_t ns);
+
+  /*
+   * perf: returns when the outputs into that ring that were under way when it was called are over, as it is once the
+   * caller has run on the ring's CPU: none of them lets its CPU go before it has ended. 0 or a negative errno.
+   */
+  int (*quiesce)(void* context, uint32_t ring);
 };
 
 /*
