@@ -239,13 +239,15 @@ TEST_F(CommandLine, OffersTheNearestFlag) {
 
 TEST_F(CommandLine, OffersTheNearestCommand) {
   EXPECT_EQ(complaint({"chek"}), "run \"chek\": there is no such command; did you mean \"check\"?");
-  EXPECT_EQ(complaint({}),
-            "run ringside: no command was named; one of check, mutants, compare, conform, explore, replay, list, doctor");
+  EXPECT_EQ(
+      complaint({}),
+      "run ringside: no command was named; one of check, mutants, compare, conform, explore, replay, list, doctor");
 }
 
 TEST_F(CommandLine, SendsAFlagBehindItsCommand) {
   EXPECT_EQ(complaint({"--seed", "5", "check"}),
-            "read flag --seed: ringside has no such flag; write the command first: check, mutants, compare, conform, explore, "
+            "read flag --seed: ringside has no such flag; write the command first: check, mutants, compare, conform, "
+            "explore, "
             "replay, list, doctor");
 }
 
