@@ -130,7 +130,16 @@ TEST(Compare, AFastWrongConsumerGetsNone) {
   EXPECT_NE(series->reason.find("convicted of torn"), std::string::npos) << series->reason;
   const std::string table = render(report, CompareFormat::table, {});
   EXPECT_NE(table.find("no figure"), std::string::npos);
-  EXPECT_NE(table.find("break_at_end at 264 B: convicted of torn"), std::string::npos) << table;
+  EXPECT_NE(table.find("break_at_end: at 264 B convicted of torn"), std::string::npos) << table;
+}
+
+TEST(Compare, OneRoundOfItIsNotJudgedAgain) {
+  CompareOptions options = small({"copy", "break_at_end"});
+  options.part = 2;
+  const CompareReport report = run(options);
+  EXPECT_EQ(report.find("copy", 8, Touch::line)->wall_ns.size(), 1u);
+  EXPECT_TRUE(report.convicted().empty());
+  EXPECT_TRUE(report.method.empty()) << "who started it keeps the machine quiet";
 }
 
 TEST(Compare, IsWrittenForProgramsToo) {
