@@ -13,6 +13,7 @@
 #include <random>
 
 #include "cli/values.h"
+#include "harness/compare/preset.h"
 #include "harness/list.h"
 #include "harness/nearest.h"
 #include "harness/shell.h"
@@ -76,6 +77,7 @@ struct Flags {
   Flag base{"--base", "whose ratio is 1; default: libbpf, where it is compared", "NAME"};
   Flag baseline{"--baseline", "an earlier report (json): what is slower than there is told, and ends with 1", "FILE"};
   Flag least{"--least", "with --baseline: the least change that counts, percent; default: 5", "N"};
+  Flag preset{"--preset", "a published comparison, asked again: zero-copy-debate; other flags change it", "NAME"};
   Flag part{"--part", "be one round of a comparison, without judging: what a comparison runs round by round", "N"};
   Flag seed{"--seed", "every choice is drawn from it, decimal or 0x; default: a new one", "S"};
   Flag hang_timeout{"--hang-timeout",
@@ -95,8 +97,8 @@ struct Flags {
               &shard,  &checkpoint, &resume,      &seed, &format, &output,     &quiet};
     if (command == "replay") return {&program, &gdb, &format, &output, &quiet};
     if (command == "compare")
-      return {&world,    &consumer, &plugin, &size, &ring_size,    &touch,  &rounds, &base,
-              &baseline, &part,     &least,  &seed, &hang_timeout, &format, &output, &quiet};
+      return {&preset,   &world, &consumer, &plugin, &size,         &ring_size, &touch,  &rounds, &base,
+              &baseline, &part,  &least,    &seed,   &hang_timeout, &format,    &output, &quiet};
     if (command == "mutants") return {&world, &consumer, &seed, &hang_timeout, &format, &output, &quiet};
     return {&format, &output, &quiet};
   }
@@ -388,6 +390,15 @@ ring::Result<void> take_each(const Flag& flag, Parse parse, std::vector<T>& targ
 /// Records are of 32 bits; a comparison has one world.
 ring::Result<void> take_compare(const Flags& flags, Invocation& invocation) {
   harness::CompareOptions& options = invocation.compare;
+  if (flags.preset.given()) {
+    const std::string& name = flags.preset.values.front();
+    const auto preset = harness::preset_options(name);
+    if (!preset) {
+      return usage(flags.preset, BadValue{fmt::format("\"{}\" is not known", harness::one_line(name)),
+                                          harness::suggestion(name, harness::preset_names())});
+    }
+    options = *preset;
+  }
   std::vector<harness::WorldKind> worlds{options.world};
   if (const auto taken = take(flags.world, parse_worlds, worlds); !taken) return taken;
   if (worlds.size() != 1 || worlds.front() == harness::WorldKind::explored) {
@@ -413,7 +424,7 @@ ring::Result<void> take_compare(const Flags& flags, Invocation& invocation) {
   if (taken) taken = take(flags.part, parse_count, part);
   if (taken && part > 100'000) return usage(flags.part, BadValue{"it is above 100000", "write less"});
   options.part = static_cast<std::uint32_t>(part);
-  options.consumers = invocation.options.consumers;
+  if (flags.consumer.given()) options.consumers = invocation.options.consumers;
   options.plugin = invocation.options.plugin;
   options.seed = invocation.options.seed;
   options.hang_timeout_ms = invocation.options.hang_timeout_ms;

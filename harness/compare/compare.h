@@ -32,6 +32,7 @@ struct CompareOptions {
   std::string base;           ///< whose ratio is 1; empty: libbpf where it is compared, else the first
   std::uint64_t seed = 1;     ///< of the judged runs
   std::uint64_t hang_timeout_ms = 10'000;
+  std::string preset;  ///< the name of the published comparison that this is; empty: none
   /// The `ringside` command: each round is a process of its own then, which begins with a layout of its own; see
   /// docs/compare.md. Empty: all rounds in this process.
   std::string command;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "harness/compare/compare.h"
+#include "harness/compare/preset.h"
 #include "harness/report_formats.h"
 #include "harness/run_result_json.h"
 
@@ -133,6 +134,7 @@ std::string table_of(const CompareReport& report, const TextStyle& style) {
     text += fmt::format("\n{}: {}\n", name_of(touch), what_is_done(touch));
     text += to_text(grid_of(report, touch), style);
   }
+  text += preset_text(report, style);
   text += reasons_text(report, style);
   text += changes_text(report, style);
   text += '\n' + wrapped(
@@ -172,6 +174,7 @@ std::string json_of(const CompareReport& report) {
   json["rounds"] = report.options.rounds;
   json["base"] = report.base;
   json["method"] = report.method;
+  json["preset"] = report.options.preset;
   json["series"] = Json::array();
   for (const CompareSeries& series : report.series) json["series"].push_back(series_json(report, series));
   json["one_pass"] = Json::array();
