@@ -148,7 +148,7 @@ std::string description_of(const std::string& command, const Flag& flag) {
   if (command == "compare" && flag.name == "--plugin") {
     return "a shared object with a consumer (ring/consumer.h) to compare, too";
   }
-  if (command == "compare" && flag.name == "--format") return "table, json or csv; default: table";
+  if (command == "compare" && flag.name == "--format") return "table, json, csv or html; default: table";
   if (command == "explore" && flag.name == "--jobs") return "processes that search a program; default: 1";
   if (command == "explore" && flag.name == "--format") return "table, json or html; default: table";
   if (command == "replay" && flag.name == "--format") {
@@ -324,15 +324,18 @@ std::uint64_t drawn_seed() {
 
 ring::Result<void> take_compare_format(const Flag& flag, harness::CompareFormat& format) {
   if (!flag.given()) return {};
-  const std::string& name = flag.values.front();
-  if (name != "table" && name != "json" && name != "csv") {
-    return usage(flag, BadValue{fmt::format("\"{}\" is no format of a comparison", harness::one_line(name)),
-                                "use table, json or csv"});
+  using harness::CompareFormat;
+  for (const auto& [name, known] : {std::pair{"table", CompareFormat::table},
+                                    {"json", CompareFormat::json},
+                                    {"csv", CompareFormat::csv},
+                                    {"html", CompareFormat::html}}) {
+    if (flag.values.front() != name) continue;
+    format = known;
+    return {};
   }
-  format = name == "json"  ? harness::CompareFormat::json
-           : name == "csv" ? harness::CompareFormat::csv
-                           : harness::CompareFormat::table;
-  return {};
+  return usage(flag,
+               BadValue{fmt::format("\"{}\" is no format of a comparison", harness::one_line(flag.values.front())),
+                        "use table, json, csv or html"});
 }
 
 /// Of explore and of tokens there is a page, which no other report has.

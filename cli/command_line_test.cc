@@ -76,7 +76,7 @@ TEST_F(CommandLine, RefusesWhatNoComparisonIs) {
   EXPECT_EQ(complaint({"compare", "--world", "both"}),
             "read --world: a comparison is of one world; write model or kernel");
   EXPECT_EQ(complaint({"compare", "--format", "junit"}),
-            "read --format: \"junit\" is no format of a comparison; use table, json or csv");
+            "read --format: \"junit\" is no format of a comparison; use table, json, csv or html");
   EXPECT_NE(complaint({"compare", "--size", "8G"}).find("above 2^32"), std::string::npos);
   EXPECT_NE(complaint({"compare", "--touch", "lime"}).find("did you mean \"line\"?"), std::string::npos);
 }

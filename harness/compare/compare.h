@@ -108,7 +108,7 @@ ring::Result<ComparePlan> plan_compare(const CompareOptions& options);
 ring::Result<void> run_compare(const CompareOptions& options, const CompareProgressSink& progress,
                                const std::function<void(const std::string&)>& remark, CompareReport& report);
 
-enum class CompareFormat : std::uint8_t { table, json, csv };
+enum class CompareFormat : std::uint8_t { table, json, csv, html };
 std::string render(const CompareReport& report, CompareFormat format, const TextStyle& style);
 std::string verdict_line(const CompareReport& report, const TextStyle& style);
 

@@ -143,6 +143,24 @@ TEST(Compare, OneRoundOfItIsNotJudgedAgain) {
   EXPECT_TRUE(report.method.empty()) << "who started it keeps the machine quiet";
 }
 
+TEST(Compare, APageHasAPlotForEachSizeAndTouch) {
+  CompareReport report = run(small({"copy", "callback", "break_at_end"}));
+  report.context.command_line = "ringside <compare> & more";
+  const std::string page = render(report, CompareFormat::html, {});
+  const auto count = [&page](const std::string& text) {
+    std::size_t found = 0;
+    for (std::size_t at = page.find(text); at != std::string::npos; at = page.find(text, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("<figure>"), 4u);
+  EXPECT_EQ(count("<g class="), 4u * 2) << "who has no figure is in no plot";
+  EXPECT_EQ(count("<tr><td>"), 4u * 3) << "but in the table";
+  EXPECT_EQ(count("convicted of torn"), 4u);
+  EXPECT_EQ(count("<script"), 0u);
+  EXPECT_EQ(count("http"), 0u) << "it needs nothing else";
+  EXPECT_EQ(count("ringside &lt;compare&gt; &amp; more"), 1u);
+}
+
 TEST(Compare, IsWrittenForProgramsToo) {
   const CompareReport report = run(small({"copy", "callback"}));
   const auto json = nlohmann::json::parse(render(report, CompareFormat::json, {}));
