@@ -35,7 +35,8 @@ struct Swap {
             .wakeup_events = 1,
             .watermark_bytes = 0,
             .swap = &words,
-            .sample_type = 0};
+            .sample_type = 0,
+            .stamp_bytes = 0};
   }
   /// What a program does that is on that side.
   void put(std::size_t side, std::uint32_t number) {

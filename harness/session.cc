@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <cassert>
 
+#include "harness/accounts.h"
 #include "harness/batch_check.h"
 #include "harness/injected_faults.h"
 #include "harness/pace.h"
 #include "harness/resources.h"
+#include "harness/sample_times.h"
+#include "harness/stamped.h"
 #include "harness/time_check.h"
 #include "harness/unclaimed_loss.h"
 #include "harness/view_check.h"
@@ -104,12 +107,12 @@ class Session {
   void drain_rest();
   void close();
   void check_leak(const char* after);
-  void check_missing_rings(const ring::ProducerLedger& ledger);
   void check_counters(bool at_the_end);
   ring::Verdict finish();
 
   // The host's side: what the consumer calls.
   int deliver(const ringside_record& record);
+  void judge(const ringside_record& record);
   void check_ring(const ringside_record& record, const ring::RecordReading& reading);
   void lost(std::uint32_t ring, std::uint64_t count);
   int host_wait(std::span<ringside_ready> ready, int fd, std::int64_t timeout_ns);
@@ -137,6 +140,8 @@ class Session {
   std::vector<RingPositions> all_positions() const;
   void check_positions();
   void check_held();
+  std::uint32_t stamp_bytes() const { return world_.rings().stamp_bytes; }
+  std::optional<std::uint64_t> own_time(const Stamped& parts, const ring::RecordReading& reading) const;
   void accuse(DefectKind kind, std::uint32_t ring, std::string detail, std::uint64_t count = 1);
   /// Nothing more is to be read: the run has come to its end, or the world has failed.
   bool over() const { return over_ || pace_.fault().has_value(); }
@@ -154,12 +159,14 @@ class Session {
   BatchCheck batch_;
   ring::Judge judge_;
   TimeCheck time_check_;
+  std::optional<SampleTimes> sample_times_;  // where they are judged
   ringside_host host_{};
   void* state_ = nullptr;
 
   struct HeldView {
     ringside_record record;
     ring::RecordReading reading;
+    std::uint64_t stamp_ns = 0;
     std::optional<std::uint64_t> position;  // of a view into the ring, until it is known to have been passed
   };
   std::vector<HeldView> held_;
@@ -221,7 +228,11 @@ bool Session::any_at_head(AtHead what) const {
   return false;
 }
 
-bool Session::committed_waits() const { return any_at_head(AtHead::committed); }
+/// Who keeps the order of stamps waits for a BUSY record, which may be older than what is committed in other rings.
+bool Session::committed_waits() const {
+  if (stamp_bytes() > 0 && time_check_.claimed() && any_at_head(AtHead::busy)) return false;
+  return any_at_head(AtHead::committed);
+}
 
 /// The consumer woke up and delivered nothing. Often enough in a row, and without having passed so much as a discarded
 /// record, that is a spin.
@@ -280,16 +291,28 @@ int Session::deliver(const ringside_record& record) {
   auto wrong = views_.check(record);
   const bool readable = !wrong || wrong->kind == DefectKind::use_after_release;
   if (wrong) judge_.accuse(std::move(*wrong));
-  if (readable) {
-    const std::span bytes(static_cast<const std::byte*>(record.data), record.size);
-    const auto reading = judge_.deliver(record.ring, bytes);
-    check_ring(record, reading);
-    time_check_.delivered(record);
-    if (record.token != 0) held_.push_back({record, reading, views_.position_of(record)});
-  }
+  if (readable) judge(record);
   pace_.turn();
   pace_.work();
   return delivered_ >= stop_at_ ? 1 : 0;
+}
+
+/// A record that can be read.
+void Session::judge(const ringside_record& record) {
+  const Stamped parts = part(record, stamp_bytes());
+  if (!parts.whole) {
+    accuse(DefectKind::torn, record.ring, fmt::format("a record of {} bytes has no room for its stamp", record.size));
+    return;
+  }
+  const auto reading = judge_.deliver(record.ring, parts.record);
+  check_ring(record, reading);
+  time_check_.delivered(record, own_time(parts, reading), reading);
+  if (record.token != 0) held_.push_back({record, reading, parts.time_ns, views_.position_of(record)});
+}
+
+std::optional<std::uint64_t> Session::own_time(const Stamped& parts, const ring::RecordReading& reading) const {
+  if (stamp_bytes() > 0) return parts.time_ns;
+  return sample_times_ ? sample_times_->of(reading) : std::nullopt;
 }
 
 /// A record's source says which ring it was written to.
@@ -461,6 +484,10 @@ std::vector<RingPositions> Session::all_positions() const {
 // ---------------------------------------------------------------------------------------------------- application
 
 bool Session::open() {
+  if (time_check_.claimed() && options_.kind == ring::RingKind::perf) {
+    sample_times_.emplace(world_);
+    pace_.watch([this] { sample_times_->look(); });
+  }
   const Resources before = held_resources();
   enter("open");
   const int error = consumer_.open(&world_.rings(), &host_, &state_);
@@ -555,11 +582,11 @@ int Session::wait() {
 void Session::release(std::size_t index) {
   const HeldView view = held_[index];
   held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(index));
-  const std::span bytes(static_cast<const std::byte*>(view.record.data), view.record.size);
+  const Stamped parts = part(view.record, stamp_bytes());
   const std::size_t padding = options_.kind == ring::RingKind::perf ? 7 : 0;
   const auto again = ring::read_record(
-      bytes, padding, [&](std::uint16_t, ring::RecordState) { return view.reading.identity.sequence; });
-  if (again != view.reading) {
+      parts.record, padding, [&](std::uint16_t, ring::RecordState) { return view.reading.identity.sequence; });
+  if (again != view.reading || parts.time_ns != view.stamp_ns) {
     accuse(DefectKind::use_after_release, view.record.ring,
            fmt::format("a view of {} bytes changed while it was held", view.record.size));
   }
@@ -621,38 +648,10 @@ void Session::check_leak(const char* after) {
                      after));
 }
 
-/// A perf output finds no ring on its CPU. Where the consumer opens the rings, it has opened none there, and what was
-/// put out is lost although the other CPUs' records keep coming (cases J1, J5).
-void Session::check_missing_rings(const ring::ProducerLedger& ledger) {
-  if ((consumer_.needs & RINGSIDE_OWNS_RINGS) == 0) return;
-  for (std::size_t source = 0; source < ledger.sources.size(); ++source) {
-    const auto found = ledger.sources[source].failed.find(ENOENT);
-    if (found == ledger.sources[source].failed.end()) continue;
-    accuse(
-        DefectKind::lost, ledger.sources[source].ring,
-        fmt::format("{} outputs of source {} found no ring on their CPU (ENOENT): the consumer opened none there, or "
-                    "under another number",
-                    found->second, source),
-        found->second);
-  }
-}
-
-/// Of an A/B swap: what was attempted is delivered, told as lost, or in the counters (case Q4). Those may be late to
-/// lose what was delivered, never early; at the end they tell the truth.
 void Session::check_counters(bool at_the_end) {
-  const ringside_swap* swap = world_.rings().swap;
-  if (swap == nullptr || state_ == nullptr) return;
-  const std::uint64_t attempts = world_.counted();
-  const std::uint64_t on_their_way =
-      __atomic_load_n(&swap->samples[0], __ATOMIC_RELAXED) + __atomic_load_n(&swap->samples[1], __ATOMIC_RELAXED);
-  const std::uint64_t accounted = judge_.deliveries() + told_lost_;
-  const auto too_many = static_cast<std::int64_t>(accounted + on_their_way - attempts);
-  if (at_the_end ? too_many == 0 : too_many >= 0) return;
-  accuse(
-      DefectKind::loss_miscounted, 0,
-      fmt::format("of {} attempts {} are delivered or told as lost, and the samples of the two sides say that {} are "
-                  "on their way (case Q4)",
-                  attempts, accounted, static_cast<std::int64_t>(on_their_way)));
+  if (state_ == nullptr) return;
+  auto wrong = wrong_counters(world_, judge_.deliveries() + told_lost_, at_the_end);
+  if (wrong) judge_.accuse(std::move(*wrong));
 }
 
 ring::Verdict Session::finish() {
@@ -662,7 +661,7 @@ ring::Verdict Session::finish() {
   if (total > 0) accuse(DefectKind::lost, 0, "committed records stay in the ring though drain finds none", total);
   for (auto& sentence : world_.not_observable()) judge_.not_observable(std::move(sentence));
   const ring::ProducerLedger ledger = world_.ledger();
-  check_missing_rings(ledger);
+  for (Defect& missing : missing_rings(consumer_, ledger)) judge_.accuse(std::move(missing));
   check_counters(true);
   ring::Verdict verdict = judge_.finish(ledger, left_, world_.overwritten());
   const bool claims_losses = (consumer_.claims & RINGSIDE_CLAIM_REPORTS_LOSS) != 0;
@@ -684,6 +683,7 @@ ring::Result<ring::Verdict> Session::run() {
     if (pace_.fault()) return tl::unexpected(*pace_.fault());
     drain_rest();
     if (auto flushed = world_.flush_losses(); !flushed) return tl::unexpected(flushed.error());
+    if (sample_times_) sample_times_->look();
     drain_rest();
     close();
   }

@@ -160,7 +160,8 @@ ringside_ring_set PerfRings::ring_set() const {
                            .wakeup_events = options_.wakeup_events,
                            .watermark_bytes = options_.watermark_bytes,
                            .swap = nullptr,
-                           .sample_type = sample_type_of(options_)};
+                           .sample_type = sample_type_of(options_),
+                           .stamp_bytes = 0};
 }
 
 int PerfRings::ring_of_cpu(std::uint32_t cpu) const {

@@ -128,7 +128,8 @@ ringside_ring_set PlainPerfRing::ring_set() const {
                            .wakeup_events = options_.wakeup_events,
                            .watermark_bytes = options_.watermark_bytes,
                            .swap = nullptr,
-                           .sample_type = 0};
+                           .sample_type = 0,
+                           .stamp_bytes = 0};
 }
 
 // By the bare system call: a sanitizer's ioctl may touch pages of its own once the event counts.

@@ -83,7 +83,8 @@ ringside_ring_set RingbufMap::ring_set() const {
                            .wakeup_events = 0,
                            .watermark_bytes = 0,
                            .swap = nullptr,
-                           .sample_type = 0};
+                           .sample_type = 0,
+                           .stamp_bytes = 0};
 }
 
 }  // namespace ringside::real
