@@ -221,6 +221,11 @@ class FakeHost {
       self(context).pauses.push_back({ring, on != 0});
       return self(context).pause_answer;
     };
+    host_.quiesce = [](void* context, std::uint32_t ring) {
+      self(context).quiesced.push_back(ring);
+      if (self(context).during_quiesce) self(context).during_quiesce();
+      return self(context).quiesce_answer;
+    };
     host_.sleep = [](void* context, std::int64_t ns) {
       if (self(context).sleeps == most_sleeps) return -ECANCELED;
       return std::min(self(context).sleep(ns), 0);
@@ -257,6 +262,8 @@ class FakeHost {
   std::vector<ringside_ring> adopted;
   std::vector<std::pair<std::uint32_t, bool>> pauses;
   int pause_answer = 0;
+  std::vector<std::uint32_t> quiesced;
+  int quiesce_answer = 0;
   int adopt_answer = 0;
   int batches_begun = 0;
   std::vector<std::uint32_t> claims;  ///< of the batches that were ended
@@ -269,6 +276,8 @@ class FakeHost {
   std::uint32_t woken_ring = 0;
   /// Runs inside deliver, after the record was written down.
   std::function<void()> during_delivery;
+  /// Runs inside quiesce.
+  std::function<void()> during_quiesce;
   /// Runs inside batch_begin.
   std::function<void()> during_batch_begin;
   /// Runs inside yield.

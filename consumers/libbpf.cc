@@ -24,18 +24,14 @@ class Libbpf {
   Libbpf(const ringside_ring_set& rings, const ringside_host& host) : rings_(rings), host_(host) {}
 
   int start() {
-    if (rings_.ring_count == 0) return -EINVAL;
-    sources_ = allocate<Source>(rings_.ring_count);
+    const std::uint32_t count = rings_.ring_count > 1 ? rings_.ring_count : 1;
+    sources_ = allocate<Source>(count);
     if (sources_ == nullptr) return -ENOMEM;
-    for (std::uint32_t index = 0; index < rings_.ring_count; ++index) {
+    for (std::uint32_t index = 0; index < count; ++index) {
       sources_[index] = {.self = this, .ring = index};
-      const int fd = rings_.rings[index].fd;
-      if (index == 0) {
-        ring_.reset(ring_buffer__new(fd, on_sample, &sources_[index], nullptr));
-        if (ring_ == nullptr) return -errno;
-      } else if (const int error = ring_buffer__add(ring_.get(), fd, on_sample, &sources_[index]); error != 0) {
-        return error;
-      }
+      // Of several rings the set's map is an array.
+      const int error = add(count == 1 ? rings_.map_fd : rings_.rings[index].fd, &sources_[index]);
+      if (error != 0) return error;
     }
     return 0;
   }
@@ -69,6 +65,12 @@ class Libbpf {
   struct Free {
     void operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
   };
+
+  int add(int fd, Source* source) {
+    if (ring_ != nullptr) return ring_buffer__add(ring_.get(), fd, on_sample, source);
+    ring_.reset(ring_buffer__new(fd, on_sample, source, nullptr));
+    return ring_ == nullptr ? -errno : 0;
+  }
 
   int consume() { return ring_buffer__consume(ring_.get()); }
 

@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <vector>
 
+#include "consumers/mutants/backward.h"
 #include "consumers/mutants/mutants.h"
 #include "consumers/mutants/ordering.h"
 #include "consumers/mutants/perf.h"
@@ -41,7 +42,7 @@ std::span<const Entry> strategies() {
                               Entry{&ab_swap()},       Entry{&libbpf_perf()},
                               Entry{&parse_for_cpu()}, Entry{&drain_cpu()},
                               Entry{&session()},       Entry{&session_watermark()},
-                              Entry{&session_merge()}};
+                              Entry{&session_merge()}, Entry{&overwritable()}};
   return all;
 }
 
@@ -52,6 +53,10 @@ constexpr std::string_view nothing_there =
     "A ring of the kernel's that came there by records of the harness holds no plausible header behind them.";
 constexpr std::string_view writable_under_tsan =
     "Built for ThreadSanitizer the model shows one writable mapping, so that not every build can show it there.";
+constexpr std::string_view whole_on_kernel =
+    "On the kernel a step is a whole output, so that none is under way when a ring is paused.";
+constexpr std::string_view few_steps =
+    "Between two calls the model's producers take fewer steps than an output takes before it writes.";
 constexpr std::string_view no_such_position =
     "It would take the kernel 2^32 bytes of records to come to such a position.";
 
@@ -226,6 +231,49 @@ std::vector<Mutant> ordering_mutants() {
 }
 
 /// Of the strategies of perf rings, by mutants/perf.cc.
+std::vector<Mutant> backward_mutants() {
+  using ring::DefectKind;
+  return {
+      Mutant{&mutant::backward_unpaused(), DefectKind::protocol,
+             "Copies a ring that goes on, whose newest records lie over the oldest ones that it copies.", "M1",
+             on_both("backward_lapped").and_explored("backward_unpaused", DefectKind::data_race)},
+      Mutant{
+          &mutant::backward_not_quiet(), DefectKind::torn,
+          "Takes a paused ring for a quiet one: an output that was under way writes over its oldest records.", "M1",
+          on_model_only("backward_lapped", whole_on_kernel).and_explored("backward_not_quiet", DefectKind::data_race)},
+      Mutant{&mutant::backward_quiet_first(), DefectKind::torn,
+             "Waits for the outputs that are under way before it pauses, and not for those that came between.", "M1",
+             on_model_only("backward_lapped", whole_on_kernel)
+                 .and_explored("backward_quiet_first", DefectKind::data_race)},
+      Mutant{
+          &mutant::backward_goes_on_first(), DefectKind::torn,
+          "Lets the ring go on when it has read the head, and copies then.", "M1",
+          on_kernel_only("backward_lapped", few_steps).and_explored("backward_goes_on_first", DefectKind::data_race)},
+      Mutant{&mutant::backward_stays_paused(), DefectKind::protocol, "Lets no ring go on that it has paused.", "M1",
+             on_both("backward_steady")},
+      Mutant{&mutant::backward_half_record(), DefectKind::torn,
+             "Delivers the record at the end of the lap, the rest of which is written over.", "M1",
+             on_both("backward_lapped").and_explored("backward_half_record", DefectKind::torn)},
+      Mutant{&mutant::backward_two_laps(), DefectKind::duplicate,
+             "Walks on behind one lap, where the newest records lie again.", "M1",
+             on_both("backward_lapped").and_explored("backward_two_laps", DefectKind::torn)},
+      Mutant{&mutant::backward_again(), DefectKind::duplicate,
+             "Dumps what an earlier dump has delivered, for nothing in the ring says so.", "C2",
+             on_both("backward_steady").and_explored("backward_again", DefectKind::duplicate)},
+      Mutant{&mutant::backward_newest_first(), DefectKind::reordered,
+             "Delivers the records of a dump as they lie, newest first.", "M1",
+             on_both("backward_lapped").and_explored("backward_newest_first", DefectKind::reordered)},
+      Mutant{&mutant::backward_forgets_lost(), DefectKind::loss_miscounted,
+             "Reports nothing of what its own pauses have lost.", "B4",
+             on_model_only("backward_lapped", whole_on_kernel)},
+      Mutant{&mutant::backward_stores_tail(), DefectKind::protocol,
+             "Stores data_tail, which such a ring does not ask for and maps for reading only.", "P3",
+             on_kernel_only("backward_steady", writable_under_tsan)},
+      Mutant{&mutant::backward_sleeps_unlooked(), DefectKind::early_timeout,
+             "Tells a timeout without a look at what lies below the watermark.", "A4", on_both("backward_nested")},
+  };
+}
+
 std::vector<Mutant> perf_mutants() {
   using ring::DefectKind;
   return {
@@ -309,8 +357,8 @@ std::vector<Mutant> joined(std::initializer_list<std::vector<Mutant>> lists) {
 }  // namespace
 
 std::span<const Mutant> mutants() {
-  static const std::vector<Mutant> all =
-      joined({general_mutants(), ringbuf_mutants(), ordering_mutants(), merge_mutants(), perf_mutants()});
+  static const std::vector<Mutant> all = joined(
+      {general_mutants(), ringbuf_mutants(), ordering_mutants(), merge_mutants(), perf_mutants(), backward_mutants()});
   return all;
 }
 

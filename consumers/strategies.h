@@ -39,6 +39,7 @@ const ringside_consumer& drain_cpu();
 const ringside_consumer& session();
 const ringside_consumer& session_watermark();
 const ringside_consumer& session_merge();
+const ringside_consumer& overwritable();
 
 // Producers of user ring buffers.
 const ringside_producer& user_reserve();

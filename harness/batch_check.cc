@@ -32,6 +32,9 @@ std::optional<Defect> BatchCheck::end(std::uint32_t claim) {
   if (!std::exchange(open_, false)) {
     return Defect{.kind = DefectKind::protocol, .detail = "ended a batch that it had not begun"};
   }
+  if (world_.rings().backward != 0) {
+    return Defect{.kind = DefectKind::protocol, .detail = "claimed a batch of rings that are written backward"};
+  }
   if (claim == RINGSIDE_BATCH_EMPTY) return check_empty();
   if (claim == RINGSIDE_BATCH_BEFORE) return check_before();
   if (claim == RINGSIDE_BATCH_SIDE) return check_side();

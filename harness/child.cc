@@ -101,6 +101,9 @@ void watch_rings(Shared* shared, const World& world) {
   for (std::uint32_t index = 0; index < world.ring_count(); ++index) {
     const ringside_ring& ring = world.ring(index);
     watch(shared, ring.producer_page, ring.page_size, index, Part::producer_page);
+    if (world.rings().backward != 0) {
+      watch(shared, ring.consumer_page, ring.page_size, index, Part::consumer_page);
+    }
     const std::uint64_t mapped = ring.kind == RINGSIDE_RINGBUF ? 2 * ring.data_size : ring.data_size;
     watch(shared, ring.data, mapped, index, Part::data);
   }

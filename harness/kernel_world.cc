@@ -13,6 +13,7 @@
 #include <cassert>
 #include <cstring>
 
+#include "harness/backward_world.h"
 #include "harness/overwrite_watch.h"
 #include "harness/world.h"
 #include "real/capabilities.h"
@@ -70,6 +71,7 @@ class KernelWorld final : public World {
     set_.wakeup_events = scenario_.ring.wakeup_events;
     set_.watermark_bytes = scenario_.ring.watermark_bytes;
     set_.sample_type = sample_type_of(scenario_.ring);
+    set_.backward = scenario_.ring.backward ? 1 : 0;
     set_.stamp_bytes = ring::stamp_bytes(scenario_.ring.stamp);
   }
 
@@ -106,6 +108,10 @@ class KernelWorld final : public World {
     return ioctl(rings_[ring].fd, PERF_EVENT_IOC_PAUSE_OUTPUT, on ? 1 : 0) == 0 ? 0 : -errno;
   }
   int wait_fd(int fd, std::int64_t timeout_ns) override;
+  int quiesce(std::uint32_t ring) override {
+    if (kind_ != ring::RingKind::perf || ring >= ring_count()) return -EINVAL;
+    return real::visit(static_cast<std::uint32_t>(rings_[ring].cpu)) ? 0 : -EIO;
+  }
 
   std::uint32_t ring_count() const override { return static_cast<std::uint32_t>(rings_.size()); }
   const ringside_ring& ring(std::uint32_t index) const override { return rings_[index]; }
@@ -392,7 +398,8 @@ ring::Result<void> open_perf(const Scenario& scenario, std::uint32_t sources, bo
       .data_pages = static_cast<std::uint32_t>(scenario.ring.size / static_cast<std::uint64_t>(getpagesize())),
       .wakeup_events = scenario.ring.wakeup_events,
       .watermark_bytes = scenario.ring.watermark_bytes,
-      .sample_time = scenario.ring.sample_time};
+      .sample_time = scenario.ring.sample_time,
+      .backward = scenario.ring.backward};
   auto perf = consumer_owns_rings ? real::PerfRings::map_only(options) : real::PerfRings::create(options);
   if (!perf) return tl::unexpected(perf.error());
   rings.perf.emplace(std::move(*perf));
@@ -432,7 +439,7 @@ ring::Result<std::unique_ptr<World>> make_kernel_world(const WorldRequest& reque
   if (!opened) return tl::unexpected(opened.error());
   auto world = std::make_unique<KernelWorld>(request, std::move(workload), std::move(rings));
   if (auto ready = world->prepare(request.consumer->trigger); !ready) return tl::unexpected(ready.error());
-  return world;
+  return with_dumps(request, std::move(world));
 }
 
 }  // namespace ringside::harness

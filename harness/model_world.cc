@@ -7,6 +7,7 @@
 #include <cassert>
 #include <thread>
 
+#include "harness/backward_world.h"
 #include "harness/swap_programs.h"
 #include "harness/world.h"
 #include "real/inspect.h"
@@ -42,6 +43,7 @@ class ModelWorld final : public World {
             .watermark_bytes = scenario_.ring.watermark_bytes,
             .swap = nullptr,
             .sample_type = sample_type_of(scenario_.ring),
+            .backward = scenario_.ring.backward ? 1u : 0u,
             .stamp_bytes = ring::stamp_bytes(scenario_.ring.stamp)};
     if (scenario_.ring.sides == 2) {
       set_.swap = swap_.emplace(*machine_, scenario_.ring.cpus, workload_.source_count()).words();
@@ -76,6 +78,13 @@ class ModelWorld final : public World {
   int pause(std::uint32_t ring, bool on) override {
     if (kind_ != ring::RingKind::perf || ring >= ring_count()) return -EINVAL;
     machine_->perf(ring).pause(on);
+    return 0;
+  }
+
+  int quiesce(std::uint32_t ring) override {
+    if (kind_ != ring::RingKind::perf || ring >= ring_count()) return -EINVAL;
+    if (!stepped_) return -EOPNOTSUPP;
+    while (machine_->runnable(ring)) machine_->step(ring);
     return 0;
   }
 
@@ -259,6 +268,7 @@ ring::Result<std::unique_ptr<World>> make_model_world(const WorldRequest& reques
   options.watermark_bytes = scenario.ring.watermark_bytes;
   options.sample_time = scenario.ring.sample_time;
   options.overwrite = scenario.ring.overwrite;
+  options.backward = scenario.ring.backward;
   options.per_cpu = scenario.ring.per_cpu;
   options.stamp = scenario.ring.stamp;
   if (options.overwrite) options.kernel = first_with_overwrite;
@@ -275,7 +285,7 @@ ring::Result<std::unique_ptr<World>> make_model_world(const WorldRequest& reques
   if (!machine) return tl::unexpected(machine.error());
   const auto trigger = request.consumer->trigger == RINGSIDE_EDGE ? sim::Trigger::edge : sim::Trigger::level;
   if (auto armed = (*machine)->arm(trigger); !armed) return tl::unexpected(armed.error());
-  return std::make_unique<ModelWorld>(request, std::move(workload), std::move(*machine));
+  return with_dumps(request, std::make_unique<ModelWorld>(request, std::move(workload), std::move(*machine)));
 }
 
 }  // namespace ringside::harness

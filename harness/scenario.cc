@@ -147,6 +147,7 @@ void read_ring(const toml::table& table, RingPlan& plan, ReadState& state) {
   reader.boolean("sample_time", plan.sample_time);
   reader.integer("cpu_step", plan.cpu_step, 1, 64);
   reader.boolean("overwrite", plan.overwrite);
+  reader.boolean("backward", plan.backward);
   reader.boolean("per_cpu", plan.per_cpu);
   if (const auto name = reader.text("stamp", {"before", "inside"})) {
     plan.stamp = *name == "before" ? ring::Stamp::before : ring::Stamp::inside;
@@ -394,6 +395,42 @@ ring::Result<void> validate_per_cpu(const Scenario& scenario) {
   return {};
 }
 
+/// KERNEL-RINGS 2.10.
+ring::Result<void> validate_backward(const Scenario& scenario) {
+  if (!scenario.ring.backward) return {};
+  if (scenario.rings != std::vector{ring::RingKind::perf}) {
+    return refuse(scenario, "ring.backward is a mode of perf rings", "use rings = [\"perf\"]");
+  }
+  if (scenario.ring.sides == 2) {
+    return refuse(scenario, "ring.backward and ring.sides are two ways of reading a ring", "take one of them");
+  }
+  if (scenario.drive == Drive::free && scenario.runs_in(WorldKind::model)) {
+    return refuse(scenario, "the model's backward rings are stepped",
+                  "use drive = \"stepped\" or worlds = [\"kernel\"]");
+  }
+  if (scenario.ring.start != 0) {
+    return refuse(scenario, "a ring that is written backward starts at 0, and is at 2^64 - 16 with its first record",
+                  "leave ring.start out");
+  }
+  for (std::size_t index = 0; index < scenario.sources.size(); ++index) {
+    const SourcePlan& source = scenario.sources[index];
+    const auto [least, most] = size_bounds(source.size);
+    if (least == 0 || (source.nested > 0 && source.nested_size == 0)) {
+      return refuse(scenario, fmt::format("source {} draws empty records, which carry no number", index),
+                    "with ring.backward use at least 16 bytes");
+    }
+    const std::uint64_t largest = scenario.ring.size / 4;
+    const auto& cycle = source.size.cycle;
+    const bool draws_largest = std::find(cycle.begin(), cycle.end(), SizePlan::largest) != cycle.end();
+    if (!draws_largest && most <= largest) continue;
+    return refuse(
+        scenario,
+        fmt::format("source {} draws records above a quarter of a ring of {} bytes", index, scenario.ring.size),
+        fmt::format("with ring.backward use at most {} bytes", largest));
+  }
+  return {};
+}
+
 /// What only perf rings have.
 ring::Result<void> validate_perf(const Scenario& scenario) {
   const RingPlan& ring = scenario.ring;
@@ -478,6 +515,7 @@ ring::Result<void> validate(const Scenario& scenario) {
   if (auto valid = validate_user(scenario); !valid) return valid;
   if (auto valid = validate_overwrite(scenario); !valid) return valid;
   if (auto valid = validate_sides(scenario); !valid) return valid;
+  if (auto valid = validate_backward(scenario); !valid) return valid;
   if (auto valid = validate_perf(scenario); !valid) return valid;
   if (auto valid = validate_per_cpu(scenario); !valid) return valid;
   if (scenario.consumer.timeout_ns < 0 && !announces_every_record(scenario)) {

@@ -64,6 +64,7 @@ struct RingPlan {
   bool sample_time = false;               ///< perf: samples carry the time at which they were taken
   std::uint16_t cpu_step = 1;             ///< perf, model: the CPUs' numbers are so far apart
   bool overwrite = false;                 ///< ringbuf: when full it gives up its oldest records; kernel 6.19 or newer
+  bool backward = false;                  ///< perf: written backward over its oldest records, mapped for reading only
   bool per_cpu = false;                   ///< ringbuf: one ring a CPU, and each record in that of its own
   ring::Stamp stamp = ring::Stamp::none;  ///< ringbuf, one a CPU: each record begins with its time
 

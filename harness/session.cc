@@ -6,13 +6,15 @@
 #include <algorithm>
 #include <cassert>
 
-#include "harness/accounts.h"
 #include "harness/batch_check.h"
+#include "harness/held_view.h"
 #include "harness/injected_faults.h"
+#include "harness/missing_rings.h"
 #include "harness/pace.h"
+#include "harness/pause_check.h"
 #include "harness/resources.h"
-#include "harness/sample_times.h"
 #include "harness/stamped.h"
+#include "harness/swap_check.h"
 #include "harness/time_check.h"
 #include "harness/unclaimed_loss.h"
 #include "harness/view_check.h"
@@ -63,7 +65,7 @@ class Session {
         views_(world),
         batch_(world),
         judge_(judge_options()),
-        time_check_(consumer_, scenario_, judge_),
+        time_check_(world, consumer_, scenario_, judge_),
         faults_(scenario_.faults) {
     host_ = {
         .abi_version = RINGSIDE_CONSUMER_ABI,
@@ -79,8 +81,9 @@ class Session {
         .adopt = [](void* self, const ringside_ring* ring) { return as(self).adopt(*ring); },
         .batch_begin = [](void* self) { as(self).batch_begin(); },
         .batch_end = [](void* self, std::uint32_t claim) { as(self).batch_end(claim); },
-        .pause = [](void* self, std::uint32_t ring, int on) { return as(self).world_.pause(ring, on != 0); },
-        .sleep = [](void* self, std::int64_t ns) { return as(self).sleep(ns); }};
+        .pause = [](void* self, std::uint32_t ring, int on) { return as(self).pause(ring, on != 0); },
+        .sleep = [](void* self, std::int64_t ns) { return as(self).sleep(ns); },
+        .quiesce = [](void* self, std::uint32_t ring) { return as(self).quiesce(ring); }};
   }
 
   ring::Result<ring::Verdict> run();
@@ -107,7 +110,6 @@ class Session {
   void drain_rest();
   void close();
   void check_leak(const char* after);
-  void check_counters(bool at_the_end);
   ring::Verdict finish();
 
   // The host's side: what the consumer calls.
@@ -121,7 +123,9 @@ class Session {
   int adopt(const ringside_ring& ring);
   void batch_begin();
   void batch_end(std::uint32_t claim);
+  int pause(std::uint32_t ring, bool on);
   int sleep(std::int64_t ns);
+  int quiesce(std::uint32_t ring);
 
   int wait_stepped(std::span<ringside_ready> ready, int fd, std::int64_t deadline);
   int wait_free(std::span<ringside_ready> ready, int fd, std::int64_t deadline);
@@ -141,8 +145,10 @@ class Session {
   void check_positions();
   void check_held();
   std::uint32_t stamp_bytes() const { return world_.rings().stamp_bytes; }
-  std::optional<std::uint64_t> own_time(const Stamped& parts, const ring::RecordReading& reading) const;
   void accuse(DefectKind kind, std::uint32_t ring, std::string detail, std::uint64_t count = 1);
+  void accuse(std::optional<Defect> found) {
+    if (found) judge_.accuse(std::move(*found));
+  }
   /// Nothing more is to be read: the run has come to its end, or the world has failed.
   bool over() const { return over_ || pace_.fault().has_value(); }
   void enter(const char* call);
@@ -157,18 +163,12 @@ class Session {
   Pace pace_;
   ViewCheck views_;
   BatchCheck batch_;
+  PauseCheck pauses_;
   ring::Judge judge_;
   TimeCheck time_check_;
-  std::optional<SampleTimes> sample_times_;  // where they are judged
   ringside_host host_{};
   void* state_ = nullptr;
 
-  struct HeldView {
-    ringside_record record;
-    ring::RecordReading reading;
-    std::uint64_t stamp_ns = 0;
-    std::optional<std::uint64_t> position;  // of a view into the ring, until it is known to have been passed
-  };
   std::vector<HeldView> held_;
   std::vector<std::uint64_t> left_;  // per source, when the consumer was closed
 
@@ -209,7 +209,7 @@ void Session::leave() {
   options_.heartbeat->inside.store("between calls", std::memory_order_relaxed);
   check_positions();
   check_held();
-  check_counters(false);
+  if (state_ != nullptr) accuse(check_counters(world_, judge_.deliveries() + told_lost_, false));
 }
 
 void Session::check_positions() {
@@ -230,8 +230,8 @@ bool Session::any_at_head(AtHead what) const {
 
 /// Who keeps the order of stamps waits for a BUSY record, which may be older than what is committed in other rings.
 bool Session::committed_waits() const {
-  if (stamp_bytes() > 0 && time_check_.claimed() && any_at_head(AtHead::busy)) return false;
-  return any_at_head(AtHead::committed);
+  const bool held_up = stamp_bytes() > 0 && time_check_.claimed() && any_at_head(AtHead::busy);
+  return !held_up && any_at_head(AtHead::committed);
 }
 
 /// The consumer woke up and delivered nothing. Often enough in a row, and without having passed so much as a discarded
@@ -275,7 +275,9 @@ int Session::deliver(const ringside_record& record) {
     accuse(DefectKind::protocol, 0, fmt::format("delivered from ring {} of {}", record.ring, world_.ring_count()));
     return 1;
   }
+  if (world_.rings().backward != 0) accuse(pauses_.delivered_backward(record.ring));
   ++delivered_;
+  world_.delivered(record.ring);
   if (delivered_ == allowed_ + 1) {
     accuse(DefectKind::unbounded_drain, record.ring, fmt::format("one drain went on after {} records", allowed_));
   } else if (delivered_ == stop_at_ + 1) {
@@ -297,22 +299,15 @@ int Session::deliver(const ringside_record& record) {
   return delivered_ >= stop_at_ ? 1 : 0;
 }
 
-/// A record that can be read.
 void Session::judge(const ringside_record& record) {
   const Stamped parts = part(record, stamp_bytes());
-  if (!parts.whole) {
-    accuse(DefectKind::torn, record.ring, fmt::format("a record of {} bytes has no room for its stamp", record.size));
-    return;
-  }
+  if (!parts.whole) return accuse(DefectKind::torn, record.ring, "a record without room for its stamp");
   const auto reading = judge_.deliver(record.ring, parts.record);
   check_ring(record, reading);
-  time_check_.delivered(record, own_time(parts, reading), reading);
-  if (record.token != 0) held_.push_back({record, reading, parts.time_ns, views_.position_of(record)});
-}
-
-std::optional<std::uint64_t> Session::own_time(const Stamped& parts, const ring::RecordReading& reading) const {
-  if (stamp_bytes() > 0) return parts.time_ns;
-  return sample_times_ ? sample_times_->of(reading) : std::nullopt;
+  time_check_.delivered(record, parts, reading);
+  if (record.token == 0) return;
+  const std::size_t padding = options_.kind == ring::RingKind::perf ? 7 : 0;
+  held_.push_back({record, reading, padding, parts.time_ns, views_.position_of(record)});
 }
 
 /// A record's source says which ring it was written to.
@@ -376,7 +371,22 @@ void Session::batch_begin() {
 void Session::batch_end(std::uint32_t claim) {
   options_.heartbeat->beats.fetch_add(1, std::memory_order_relaxed);
   pace_.turn();
-  if (auto wrong = batch_.end(claim)) judge_.accuse(std::move(*wrong));
+  accuse(batch_.end(claim));
+}
+
+/// The producers may move up to the pause, and run into it.
+int Session::pause(std::uint32_t ring, bool on) {
+  pace_.turn();
+  const int error = world_.pause(ring, on);
+  if (error != 0) return error;
+  pauses_.note(ring, on);
+  pace_.turn();
+  return 0;
+}
+
+int Session::quiesce(std::uint32_t ring) {
+  pace_.turn();
+  return world_.quiesce(ring);
 }
 
 int Session::adopt(const ringside_ring& ring) {
@@ -484,10 +494,7 @@ std::vector<RingPositions> Session::all_positions() const {
 // ---------------------------------------------------------------------------------------------------- application
 
 bool Session::open() {
-  if (time_check_.claimed() && options_.kind == ring::RingKind::perf) {
-    sample_times_.emplace(world_);
-    pace_.watch([this] { sample_times_->look(); });
-  }
+  time_check_.begin(pace_);
   const Resources before = held_resources();
   enter("open");
   const int error = consumer_.open(&world_.rings(), &host_, &state_);
@@ -582,11 +589,7 @@ int Session::wait() {
 void Session::release(std::size_t index) {
   const HeldView view = held_[index];
   held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(index));
-  const Stamped parts = part(view.record, stamp_bytes());
-  const std::size_t padding = options_.kind == ring::RingKind::perf ? 7 : 0;
-  const auto again = ring::read_record(
-      parts.record, padding, [&](std::uint16_t, ring::RecordState) { return view.reading.identity.sequence; });
-  if (again != view.reading || parts.time_ns != view.stamp_ns) {
+  if (!view.unchanged(stamp_bytes())) {
     accuse(DefectKind::use_after_release, view.record.ring,
            fmt::format("a view of {} bytes changed while it was held", view.record.size));
   }
@@ -639,6 +642,7 @@ void Session::close() {
   options_.heartbeat->inside.store("after close", std::memory_order_relaxed);
   kept_ = kept_ + (held_resources() - before);
   check_leak("close");
+  accuse(pauses_.at_close());
 }
 
 void Session::check_leak(const char* after) {
@@ -648,12 +652,6 @@ void Session::check_leak(const char* after) {
                      after));
 }
 
-void Session::check_counters(bool at_the_end) {
-  if (state_ == nullptr) return;
-  auto wrong = wrong_counters(world_, judge_.deliveries() + told_lost_, at_the_end);
-  if (wrong) judge_.accuse(std::move(*wrong));
-}
-
 ring::Verdict Session::finish() {
   time_check_.finish();
   std::uint64_t total = 0;
@@ -661,8 +659,10 @@ ring::Verdict Session::finish() {
   if (total > 0) accuse(DefectKind::lost, 0, "committed records stay in the ring though drain finds none", total);
   for (auto& sentence : world_.not_observable()) judge_.not_observable(std::move(sentence));
   const ring::ProducerLedger ledger = world_.ledger();
-  for (Defect& missing : missing_rings(consumer_, ledger)) judge_.accuse(std::move(missing));
-  check_counters(true);
+  if ((consumer_.needs & RINGSIDE_OWNS_RINGS) != 0) {
+    for (Defect& missing : missing_rings(ledger)) judge_.accuse(std::move(missing));
+  }
+  if (state_ != nullptr) accuse(check_counters(world_, judge_.deliveries() + told_lost_, true));
   ring::Verdict verdict = judge_.finish(ledger, left_, world_.overwritten());
   const bool claims_losses = (consumer_.claims & RINGSIDE_CLAIM_REPORTS_LOSS) != 0;
   if (!claims_losses && verdict.accounting.reported_lost == 0) unclaimed_loss_becomes_note(verdict);
@@ -683,7 +683,7 @@ ring::Result<ring::Verdict> Session::run() {
     if (pace_.fault()) return tl::unexpected(*pace_.fault());
     drain_rest();
     if (auto flushed = world_.flush_losses(); !flushed) return tl::unexpected(flushed.error());
-    if (sample_times_) sample_times_->look();
+    time_check_.look();
     drain_rest();
     close();
   }

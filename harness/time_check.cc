@@ -15,11 +15,26 @@ bool carries_time(const RingPlan& ring) { return ring.sample_time || ring.stamp 
 
 }  // namespace
 
-TimeCheck::TimeCheck(const ringside_consumer& consumer, const Scenario& scenario, ring::Judge& judge)
-    : claimed_((consumer.claims & RINGSIDE_CLAIM_TIME_ORDER) != 0 && carries_time(scenario.ring) &&
+TimeCheck::TimeCheck(const World& world, const ringside_consumer& consumer, const Scenario& scenario,
+                     ring::Judge& judge)
+    : world_(world),
+      claimed_((consumer.claims & RINGSIDE_CLAIM_TIME_ORDER) != 0 && carries_time(scenario.ring) &&
                scenario.drive == Drive::stepped),
       scenario_(scenario),
       judge_(judge) {}
+
+void TimeCheck::begin(Pace& pace) {
+  const ringside_ring_set& rings = world_.rings();
+  if (!claimed_ || rings.kind != RINGSIDE_PERF || rings.backward != 0) return;
+  sample_times_.emplace(world_);
+  pace.watch([this] { look(); });
+}
+
+/// The record's own, if it is known.
+std::optional<std::uint64_t> TimeCheck::own_time(const Stamped& parts, const ring::RecordReading& reading) const {
+  if (world_.rings().stamp_bytes > 0) return parts.time_ns;
+  return sample_times_ ? sample_times_->of(reading) : std::nullopt;
+}
 
 /// Nested sources are numbered behind those of the scenario.
 bool TimeCheck::of_interrupt(const ring::RecordReading& reading) const {
@@ -43,10 +58,9 @@ const char* TimeCheck::excuse(const ring::RecordReading& reading) const {
              : nullptr;
 }
 
-void TimeCheck::delivered(const ringside_record& record, std::optional<std::uint64_t> own_ns,
-                          const ring::RecordReading& reading) {
+void TimeCheck::delivered(const ringside_record& record, const Stamped& parts, const ring::RecordReading& reading) {
   if (!claimed_) return;
-  const std::uint64_t time_ns = own_ns.value_or(record.time_ns);
+  const std::uint64_t time_ns = own_time(parts, reading).value_or(record.time_ns);
   if (time_ns != 0 && record.time_ns == 0) {
     untold_ = true;
     return;

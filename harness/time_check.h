@@ -10,7 +10,11 @@
 #include <cstdint>
 #include <optional>
 
+#include "harness/pace.h"
+#include "harness/sample_times.h"
 #include "harness/scenario.h"
+#include "harness/stamped.h"
+#include "harness/world.h"
 #include "ring/consumer.h"
 #include "ring/judge.h"
 #include "ring/record.h"
@@ -19,13 +23,17 @@ namespace ringside::harness {
 
 class TimeCheck {
  public:
-  TimeCheck(const ringside_consumer& consumer, const Scenario& scenario, ring::Judge& judge);
+  TimeCheck(const World& world, const ringside_consumer& consumer, const Scenario& scenario, ring::Judge& judge);
 
   /// Whether anything is judged.
   bool claimed() const { return claimed_; }
-  /// `own_ns`: the record's own time, if it is known.
-  void delivered(const ringside_record& record, std::optional<std::uint64_t> own_ns,
-                 const ring::RecordReading& reading);
+  /// Before anything is produced: the times of samples are read behind each step from then on.
+  void begin(Pace& pace);
+  /// The same now, behind what was produced otherwise.
+  void look() {
+    if (sample_times_) sample_times_->look();
+  }
+  void delivered(const ringside_record& record, const Stamped& parts, const ring::RecordReading& reading);
   /// When everything has been delivered.
   void finish();
 
@@ -33,11 +41,15 @@ class TimeCheck {
   bool of_interrupt(const ring::RecordReading& reading) const;
   const char* excuse(const ring::RecordReading& reading) const;
 
+  std::optional<std::uint64_t> own_time(const Stamped& parts, const ring::RecordReading& reading) const;
+
+  const World& world_;
   const bool claimed_;
   const Scenario& scenario_;
   ring::Judge& judge_;
-  std::uint64_t newest_ns_ = 0;  // time of what was delivered
-  bool untold_ = false;          // a record that has a time was told without it
+  std::optional<SampleTimes> sample_times_;  // of perf rings, where they are judged
+  std::uint64_t newest_ns_ = 0;              // time of what was delivered
+  bool untold_ = false;                      // a record that has a time was told without it
 };
 
 }  // namespace ringside::harness

@@ -5,11 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include "consumers/registry.h"
 #include "harness/check.h"
+#include "harness/held_view.h"
 #include "harness/scenario.h"
 
 namespace ringside::harness {
@@ -108,6 +111,48 @@ TEST(TimeOrder, TimesThatAscendAndAreNotTheRecordsOwnAreFound) {
     EXPECT_NE(wrong.verdict.defects[0].detail.find("tells the time"), std::string::npos) << wrong.verdict;
     EXPECT_FALSE(wrong.verdict.has(DefectKind::reordered)) << name;
   }
+}
+
+TEST(TimeOrder, ARecordWithoutRoomForItsStampIsTorn) {
+  static ringside_host between;
+  ringside_consumer consumer = strategy("time_merge");
+  consumer.name = "cuts_stamps";
+  consumer.open = [](const ringside_ring_set* rings, const ringside_host* host, void** state) {
+    true_host = host;
+    between = *host;
+    between.deliver = [](void* context, const ringside_record* record) {
+      ringside_record other = *record;
+      other.size = 4;
+      return true_host->deliver(context, &other);
+    };
+    return strategy("time_merge").open(rings, &between, state);
+  };
+  const RunResult result = run(consumer, *find_scenario("stamped"));
+  EXPECT_TRUE(result.verdict.has(DefectKind::torn)) << result.verdict;
+}
+
+TEST(HeldView, ChangesWithItsStampAndWithItsRecord) {
+  std::array<std::byte, 32> bytes{};
+  bytes[0] = std::byte{5};
+  const ring::RecordIdentity identity{1, ring::RecordState::committed, 24, 7};
+  ring::write_record(std::span(bytes).subspan(8), identity);
+  const ringside_record record{
+      .ring = 0, .reserved = 0, .data = bytes.data(), .size = bytes.size(), .token = 1, .time_ns = 5};
+  const Stamped parts = part(record, 8);
+  ASSERT_EQ(parts.time_ns, 5u);
+  const HeldView view{
+      .record = record,
+      .reading = ring::read_record(parts.record, 0, [](std::uint16_t, ring::RecordState) { return 7u; }),
+      .padding = 0,
+      .stamp_ns = 5,
+      .position = std::nullopt};
+  ASSERT_EQ(view.reading.kind, ring::RecordReading::Kind::proven);
+  EXPECT_TRUE(view.unchanged(8));
+  bytes[1] = std::byte{1};
+  EXPECT_FALSE(view.unchanged(8));
+  bytes[1] = std::byte{0};
+  bytes[30] ^= std::byte{1};
+  EXPECT_FALSE(view.unchanged(8));
 }
 
 TEST(TimeOrder, OfStampsIsExactUnderEverySeed) {

@@ -64,6 +64,8 @@ std::optional<Defect> ViewCheck::check(const ringside_record& record) {
     return defect(DefectKind::out_of_bounds, record.ring,
                   fmt::format("a view of {} bytes at data offset {} ends behind the mapping", record.size, offset));
   }
+  // There the whole lap is published, and what is written over is told by its bytes.
+  if (world_.rings().backward != 0) return std::nullopt;
   Seen& entry = seen(record.ring);
   const std::uint64_t consumer = world_.positions(record.ring).consumer;
   const std::uint64_t position = first_from(consumer, offset, ring);
@@ -85,7 +87,7 @@ std::optional<Defect> ViewCheck::check(const ringside_record& record) {
 std::optional<std::uint64_t> ViewCheck::position_of(const ringside_record& record) const {
   const ringside_ring& ring = world_.ring(record.ring);
   const std::uint64_t offset = offset_in(ring, record);
-  if (offset >= mapped_bytes(ring)) return std::nullopt;
+  if (offset >= mapped_bytes(ring) || world_.rings().backward != 0) return std::nullopt;
   return first_from(world_.positions(record.ring).consumer, offset, ring);
 }
 

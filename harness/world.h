@@ -80,6 +80,9 @@ class World {
   /// PERF_EVENT_IOC_PAUSE_OUTPUT: 0 or a negative errno, -EINVAL where there is no such perf ring.
   virtual int pause(std::uint32_t /*ring*/, bool /*on*/) { return -EOPNOTSUPP; }
 
+  /// Returns when the outputs into that ring that were under way are over: 0 or a negative errno.
+  virtual int quiesce(std::uint32_t /*ring*/) { return -EOPNOTSUPP; }
+
   virtual std::uint32_t ring_count() const = 0;
   virtual const ringside_ring& ring(std::uint32_t index) const = 0;
   virtual RingPositions positions(std::uint32_t index) const = 0;
@@ -97,6 +100,9 @@ class World {
     static const ring::Overwritten nothing;
     return nothing;
   }
+
+  /// The consumer has handed over one record of that ring.
+  virtual void delivered(std::uint32_t /*ring*/) {}
 
   /// Of an A/B swap, how many programs at least have chosen that side and are not over.
   virtual std::uint64_t in_flight(std::uint32_t /*side*/) const { return 0; }

@@ -86,24 +86,15 @@ Left left_in_ringbuf(const ringside_ring& ring, std::uint32_t stamp_bytes, Left 
   return left;
 }
 
-void count_perf_record(Left& left, std::span<const std::byte> record, std::uint32_t type, std::uint64_t sample_type) {
-  const bool has_time = (sample_type & ring::perf::sample_type_time) != 0;
-  const std::uint64_t before_size = ring::perf::header_bytes + (has_time ? 8 : 0);
-  if (type == ring::perf::type_lost && record.size() >= ring::perf::lost_bytes) {
-    std::uint64_t lost = 0;
-    std::memcpy(&lost, record.data() + 16, sizeof(lost));
-    left.lost_told += lost;
-    return;
-  }
-  std::uint32_t raw_size = 0;
-  if (type == ring::perf::type_sample && record.size() >= before_size + sizeof(raw_size)) {
-    std::memcpy(&raw_size, record.data() + before_size, sizeof(raw_size));
-  }
-  if (raw_size == 0 || raw_size > record.size() - before_size - sizeof(raw_size)) {
+void count_perf_record(Left& left, std::span<const std::byte> record, std::uint64_t sample_type) {
+  const PerfRecordContent content = read_perf_record(record, sample_type);
+  if (content.lost > 0) {
+    left.lost_told += content.lost;
+  } else if (content.raw.empty()) {
     ++left.alien;
-    return;
+  } else {
+    count_record(left, content.raw, 7);
   }
-  count_record(left, record.subspan(before_size + sizeof(raw_size), raw_size), 7);
 }
 
 Left left_in_perf(const ringside_ring& ring, std::uint64_t sample_type, Left left) {
@@ -118,7 +109,7 @@ Left left_in_perf(const ringside_ring& ring, std::uint64_t sample_type, Left lef
     }
     record.resize(header.size);
     copy_wrapped(ring, position, record.data(), header.size);
-    count_perf_record(left, record, header.type, sample_type);
+    count_perf_record(left, record, sample_type);
     position += header.size;
   }
   return left;
@@ -129,6 +120,25 @@ Left left_in_perf(const ringside_ring& ring, std::uint64_t sample_type, Left lef
 std::ostream& operator<<(std::ostream& out, const Positions& positions) {
   return out << "consumer " << positions.consumer << ", producer " << positions.producer << ", pending "
              << positions.pending << ", overwrite " << positions.overwrite;
+}
+
+PerfRecordContent read_perf_record(std::span<const std::byte> record, std::uint64_t sample_type) {
+  PerfRecordContent content;
+  ring::perf::RecordHeader header{};
+  if (record.size() < sizeof(header)) return content;
+  std::memcpy(&header, record.data(), sizeof(header));
+  if (header.type == ring::perf::type_lost && record.size() >= ring::perf::lost_bytes) {
+    std::memcpy(&content.lost, record.data() + 16, sizeof(content.lost));
+    return content;
+  }
+  const bool has_time = (sample_type & ring::perf::sample_type_time) != 0;
+  const std::uint64_t before_size = ring::perf::header_bytes + (has_time ? 8 : 0);
+  std::uint32_t raw_size = 0;
+  if (header.type != ring::perf::type_sample || record.size() < before_size + sizeof(raw_size)) return content;
+  std::memcpy(&raw_size, record.data() + before_size, sizeof(raw_size));
+  const auto rest = record.subspan(before_size + sizeof(raw_size));
+  if (raw_size <= rest.size()) content.raw = rest.first(raw_size);
+  return content;
 }
 
 Positions positions_of(const ringside_ring& ring) {

@@ -63,9 +63,15 @@ struct Left {
   std::uint64_t busy = 0;       ///< ringbuf: 1 when a BUSY record ended the walk
   bool consistent = true;       ///< false: a header that cannot be ended the walk
 };
+/// What one whole perf record of samples of that attr.sample_type (0: RAW) holds.
+struct PerfRecordContent {
+  std::uint64_t lost = 0;          ///< of a PERF_RECORD_LOST: what it accounts for
+  std::span<const std::byte> raw;  ///< of a sample: its raw payload with padding; empty for what is none, or broken
+};
+PerfRecordContent read_perf_record(std::span<const std::byte> record, std::uint64_t sample_type);
+
 /// Walks the ring, whose samples are of that attr.sample_type (perf; 0: RAW), or whose records begin with so many bytes
-/// of stamp (ringbuf). Producers may run (what they add during
-/// the walk may or may not be seen); the consumer must not.
+/// of stamp (ringbuf). Producers may run (what they add during the walk may or may not be seen); the consumer must not.
 Left left_in(const ringside_ring& ring, std::uint32_t source_count, std::uint64_t sample_type = 0,
              std::uint32_t stamp_bytes = 0);
 /// Adds the second's counts to the first's.

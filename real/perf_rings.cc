@@ -60,6 +60,7 @@ perf_event_attr output_attr(const PerfOptions& options) {
     attr.wakeup_events = options.wakeup_events;
   }
   attr.read_format = PERF_FORMAT_LOST;
+  attr.write_backward = options.backward ? 1 : 0;
   return attr;
 }
 
@@ -120,7 +121,8 @@ ring::Result<void> PerfRings::open_ring(std::uint32_t cpu) {
   if (!event) return tl::unexpected(event.error());
   const std::size_t page = page_bytes();
   const std::size_t data_size = options_.data_pages * page;
-  auto mapping = Mapping::of_file(event->get(), page + data_size, PROT_READ | PROT_WRITE, 0, "perf ring");
+  const int protection = options_.backward ? PROT_READ : PROT_READ | PROT_WRITE;
+  auto mapping = Mapping::of_file(event->get(), page + data_size, protection, 0, "perf ring");
   if (!mapping) return tl::unexpected(mapping.error());
   const int fd = event->get();
   if (bpf_map_update_elem(map_fd(), &cpu, &fd, BPF_ANY) != 0) {
@@ -161,6 +163,7 @@ ringside_ring_set PerfRings::ring_set() const {
                            .watermark_bytes = options_.watermark_bytes,
                            .swap = nullptr,
                            .sample_type = sample_type_of(options_),
+                           .backward = options_.backward ? 1u : 0u,
                            .stamp_bytes = 0};
 }
 

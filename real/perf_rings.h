@@ -20,6 +20,7 @@ struct PerfOptions {
   std::uint32_t wakeup_events = 0;       ///< attr.wakeup_events, used when watermark_bytes is 0
   std::uint32_t watermark_bytes = 0;     ///< attr.wakeup_watermark with attr.watermark = 1; 0: not set
   bool sample_time = false;              ///< samples carry their time, of CLOCK_MONOTONIC, which all CPUs share
+  bool backward = false;                 ///< written backward over the oldest records, and mapped for reading only
 };
 
 /// The ids of the CPUs that are online now, ascending.

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "real/perf_rings.h"
 
+#include <linux/perf_event.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 
 #include "real/epoll_set.h"
 #include "real/kernel_test.h"
+#include "real/pinned.h"
 
 namespace ringside::real {
 namespace {
@@ -287,6 +290,36 @@ TEST_F(PerfRingsTest, DataCannotBeWritten) {
   open({});
   EXPECT_EQ(test::signal_of_store(ring().data), SIGBUS);
   EXPECT_EQ(test::signal_of_store(static_cast<const std::byte*>(ring().consumer_page) + 2048), 0);
+}
+
+TEST_F(PerfRingsTest, WrittenBackwardNothingFailsAndNothingCanBeStored) {
+  open({.data_pages = 1, .backward = true});
+  EXPECT_EQ(rings_->ring_set().backward, 1u);
+  for (int record = 0; record < 300; ++record) EXPECT_EQ(output(20), 0);  // 32 bytes each: two laps and more
+  EXPECT_EQ(positions_of(ring()).producer, 0 - 300 * std::uint64_t{32});
+  EXPECT_EQ(source(0).committed, 300u);
+  EXPECT_EQ(test::signal_of_store(static_cast<const std::byte*>(ring().consumer_page) + 1032), SIGSEGV);
+}
+
+TEST_F(PerfRingsTest, APausedRingTakesNothingUntilItGoesOn) {
+  open({.data_pages = 1, .backward = true});
+  ASSERT_EQ(ioctl(ring().fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1), 0);
+  EXPECT_EQ(output(20), -ENOSPC);
+  EXPECT_EQ(positions_of(ring()).producer, 0u);
+  ASSERT_EQ(ioctl(ring().fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0), 0);
+  EXPECT_EQ(output(20), 0);
+  EXPECT_EQ(positions_of(ring()).producer, 0 - std::uint64_t{24 + 32}) << "and tells of the loss before it [2.7]";
+  EXPECT_EQ(rings_->lost(0).value_or(0), 1u);
+}
+
+TEST(Visit, LeavesTheThreadWhereItMayRun) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+  for (const std::uint32_t cpu : test::cpus()) EXPECT_TRUE(visit(cpu));
+  cpu_set_t after;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(after), &after), 0);
+  EXPECT_TRUE(CPU_EQUAL(&before, &after));
+  EXPECT_FALSE(visit(4000));
 }
 
 }  // namespace

@@ -23,6 +23,17 @@ ring::Result<void> pin_to(std::uint32_t cpu) {
   return {};
 }
 
+ring::Result<void> visit(std::uint32_t cpu) {
+  cpu_set_t before;
+  if (::sched_getaffinity(0, sizeof(before), &before) != 0) {
+    return ring::errno_error("read where the thread may run", errno);
+  }
+  if (auto there = pin_to(cpu); !there) return there;
+  // Where it may run no more (its CPUs went away), it stays.
+  if (::sched_setaffinity(0, sizeof(before), &before) != 0) return ring::errno_error("leave a visited CPU", errno);
+  return {};
+}
+
 bool pinned_to(std::uint32_t cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);

@@ -15,6 +15,10 @@ namespace ringside::real {
 /// Pins the calling thread. EINVAL for a CPU that is not online or not allowed to this process.
 ring::Result<void> pin_to(std::uint32_t cpu);
 
+/// Lets the calling thread run on that CPU once, then wherever it might before: what had begun there and does not let
+/// its CPU go has ended. Errors as pin_to.
+ring::Result<void> visit(std::uint32_t cpu);
+
 /// Whether the calling thread may run on that CPU only.
 bool pinned_to(std::uint32_t cpu);
 

@@ -129,6 +129,7 @@ ringside_ring_set PlainPerfRing::ring_set() const {
                            .watermark_bytes = options_.watermark_bytes,
                            .swap = nullptr,
                            .sample_type = 0,
+                           .backward = options_.backward ? 1u : 0u,
                            .stamp_bytes = 0};
 }
 

@@ -84,6 +84,7 @@ ringside_ring_set RingbufMap::ring_set() const {
                            .watermark_bytes = 0,
                            .swap = nullptr,
                            .sample_type = 0,
+                           .backward = 0,
                            .stamp_bytes = 0};
 }
 

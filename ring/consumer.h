@@ -30,6 +30,7 @@ extern "C" {
 #define RINGSIDE_NEEDS_FD 0x1u /* file descriptors of real kernel objects: runs in the kernel world only */
 #define RINGSIDE_OWNS_RINGS \
   0x2u /* perf: opens and maps its own rings on ringside_ring_set.map_fd, then `adopt`s each */
+#define RINGSIDE_NEEDS_ONE_RING 0x4u /* ringbuf: it reads a set of one ring and refuses others */
 
 /* How the host's epoll item is armed for each ring. */
 #define RINGSIDE_LEVEL 0u
@@ -60,6 +61,12 @@ extern "C" {
  * sides, and in no others.
  */
 #define RINGSIDE_CLAIM_READS_SIDES 0x10u
+
+/*
+ * It reads perf rings that are written backward and overwrite their oldest records (ringside_ring_set.backward).
+ * Consumers that claim this run in scenarios of such rings, and in no others.
+ */
+#define RINGSIDE_CLAIM_READS_BACKWARD 0x40u
 
 /* What a consumer says of a batch when it ends (struct ringside_host, `batch_end`). */
 #define RINGSIDE_BATCH_EMPTY 1u  /* every ring is empty now */
@@ -119,6 +126,11 @@ struct ringside_ring_set {
   uint32_t watermark_bytes; /* perf: attr.wakeup_watermark with attr.watermark = 1; 0 = not set */
   struct ringside_swap* swap; /* perf, two sides: the first half of the rings is side 0; else NULL. Came with batches */
   uint64_t sample_type;       /* perf: attr.sample_type, RAW or RAW | TIME (PERF_SAMPLE_*); 0 means RAW */
+  /*
+   * perf: attr.write_backward, and both pages mapped for reading only. data_head goes down, the newest record lies at
+   * it and older ones above, one lap of them; none ever finds the ring full, and data_tail means nothing.
+   */
+  uint32_t backward;
   uint32_t stamp_bytes; /* ringbuf: 8 where each record begins with its time (u64, ns), which counts as its bytes */
 };
 
@@ -192,7 +204,8 @@ struct ringside_host {
 
   /*
    * perf: stops the output into one ring (on = 1) or lets it go on (on = 0), as PERF_EVENT_IOC_PAUSE_OUTPUT does; what
-   * is put out meanwhile is lost. 0 or a negative errno. NULL where the host cannot.
+   * is put out meanwhile is lost. 0 or a negative errno. NULL where the host cannot. An output that was under way goes
+   * on: see quiesce. What is paused must go on before close.
    */
   int (*pause)(void* context, uint32_t ring, int on);
 
@@ -201,6 +214,12 @@ struct ringside_host {
    * run is over, return it from ringside_consumer.wait at once.
    */
   int (*sleep)(void* context, int64_t ns);
+
+  /*
+   * perf: returns when the outputs into that ring that were under way when it was called are over, as it is once the
+   * caller has run on the ring's CPU: none of them lets its CPU go before it has ended. 0 or a negative errno.
+   */
+  int (*quiesce)(void* context, uint32_t ring);
 };
 
 /*

@@ -65,6 +65,8 @@ Result<std::unique_ptr<PerfRingModel>> create_perf(const MachineOptions& options
   perf.attr.wakeup_watermark = options.watermark_bytes;
   perf.attr.wakeup_events = options.wakeup_events;
   if (options.sample_time) perf.attr.sample_type |= sample_time;
+  perf.attr.write_backward = options.backward;
+  perf.writable = !options.backward;
   perf.event_id = cpu + 1;
   perf.user_mapping = options.user_mapping;
   return PerfRingModel::create(perf);

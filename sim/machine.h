@@ -84,6 +84,7 @@ struct MachineOptions {
   std::uint32_t watermark_bytes = 0;  ///< perf: attr.wakeup_watermark with attr.watermark = 1; 0: not set
   bool sample_time = false;           ///< perf: attr.sample_type has TIME beside RAW
   bool overwrite = false;             ///< ringbuf: BPF_F_RB_OVERWRITE [1.11]; needs kernel 6.19
+  bool backward = false;              ///< perf: write_backward, mapped for reading only: an overwrite ring [2.10]
   bool per_cpu = false;               ///< ringbuf: ... or one ring a CPU as well; not with overwrite
   ring::Stamp stamp = ring::Stamp::none;  ///< ringbuf: what each record begins with
   KernelVersion kernel = default_kernel_version;

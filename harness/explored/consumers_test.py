@@ -14,6 +14,19 @@ from programs_test import PROVED, arguments, check_verdicts, explore  # noqa: E4
 
 # By file and program: the defect, or the number of complete executions (PROVED: rounds of a loop hang on the compiler).
 EXPECTED = {
+    # Two dumps. Of the records four lie in the ring whole, and a part of another.
+    "backward_consumers": {
+        "backward_again": "duplicate",
+        "backward_goes_on_first": "data_race",
+        "backward_half_record": "torn",
+        "backward_newest_first": "reordered",
+        "backward_not_quiet": "data_race",
+        "backward_quiet_first": "data_race",
+        "backward_two_laps": "torn",
+        "backward_unpaused": "data_race",
+        "overwritable_2": 12,
+        "overwritable_6": 748,
+    },
     "bpf_consumers": {
         "batch_release_1x2": 324,
         "batch_release_2x1": 1904,

@@ -32,6 +32,9 @@ struct Judge {
   /// What a consumer tells of its batches (ring/consumer.h); null where none is judged.
   void (*batch_begin)() = nullptr;
   void (*batch_end)(std::uint32_t claim) = nullptr;
+  /// Of the one ring where it is written backward, else null.
+  void (*pause)(bool on) = nullptr;
+  void (*quiesce)() = nullptr;
 };
 
 /// One epoll set of one ring. Threads: one program at a time.
@@ -107,6 +110,7 @@ class Host {
     set_.rings = rings_.data();
     set_.swap = swap;
     set_.map_fd = -1;
+    set_.backward = judge.pause == nullptr ? 0 : 1;
     set_.wakeup_events = 1;
     set_.stamp_bytes = stamp_bytes;
     host_ = {.abi_version = RINGSIDE_CONSUMER_ABI,
@@ -121,8 +125,9 @@ class Host {
              .adopt = nullptr,
              .batch_begin = batch_begin,
              .batch_end = batch_end,
-             .pause = nullptr,
-             .sleep = sleep};
+             .pause = judge.pause == nullptr ? nullptr : pause,
+             .sleep = sleep,
+             .quiesce = judge.quiesce == nullptr ? nullptr : quiesce};
     if (consumer_.open(&set_, &host_, &state_) != 0) {
       explore::fail(DefectKind::protocol, "the consumer does not open the ring");
     }
@@ -187,6 +192,14 @@ class Host {
   }
   static void batch_end(void* context, std::uint32_t claim) {
     if (as(context).judge_.batch_end != nullptr) as(context).judge_.batch_end(claim);
+  }
+  static int pause(void* context, std::uint32_t /*ring*/, int on) {
+    as(context).judge_.pause(on != 0);
+    return 0;
+  }
+  static int quiesce(void* context, std::uint32_t /*ring*/) {
+    as(context).judge_.quiesce();
+    return 0;
   }
   static int sleep(void* /*context*/, std::int64_t ns) {
     const timespec duration{.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
