@@ -69,6 +69,11 @@ struct Flags {
   Flag events{"--events", "more events in one execution are a loop without an end; default: 1000", "N"};
   Flag gdb{"--gdb", "a token: in a debugger, stopped where a race or a failed expectation is found", ""};
   Flag program{"--program", "the explored program that a token is of; default: the shipped one", "FILE"};
+  Flag size{"--size", "record sizes, bytes, such as 8 or 1K; default: 8 128 512 1024 2048", "N", true};
+  Flag ring_size{"--ring-size", "bytes of the ring, such as 64K, 64M or 1G; default: 64M", "N"};
+  Flag touch{"--touch", "what is done with a payload: none, line, all, copy; default: line and all", "TOUCH", true};
+  Flag rounds{"--rounds", "rounds that count, such as 15; default: 15", "N"};
+  Flag base{"--base", "whose ratio is 1; default: libbpf, where it is compared", "NAME"};
   Flag seed{"--seed", "every choice is drawn from it, decimal or 0x; default: a new one", "S"};
   Flag hang_timeout{"--hang-timeout",
                     "a call without progress for so long is a hang, such as 500ms or 10s; a bare number is seconds",
@@ -86,6 +91,9 @@ struct Flags {
       return {&memory, &search,     &preemptions, &jobs, &time,   &executions, &events,
               &shard,  &checkpoint, &resume,      &seed, &format, &output,     &quiet};
     if (command == "replay") return {&program, &gdb, &format, &output, &quiet};
+    if (command == "compare")
+      return {&world, &consumer, &plugin,       &size,   &ring_size, &touch, &rounds,
+              &base,  &seed,     &hang_timeout, &format, &output,    &quiet};
     if (command == "mutants") return {&world, &consumer, &seed, &hang_timeout, &format, &output, &quiet};
     return {&format, &output, &quiet};
   }
@@ -98,6 +106,7 @@ struct CommandFace {
 constexpr CommandFace faces[] = {
     {"check", "judge consumers on the model and on rings of the running kernel"},
     {"mutants", "judge consumers that are broken on purpose: each must be convicted"},
+    {"compare", "how fast consumers are beside one another, on the same records"},
     {"conform", "play the same scripts on the model and the running kernel, and compare every byte"},
     {"explore", "every execution of small programs, stale values included"},
     {"replay", "one failing case again: a script that conform's report gave, or a token of explore's"},
@@ -127,6 +136,14 @@ std::string description_of(const std::string& command, const Flag& flag) {
     return "only these, see `ringside list mutants`; default: every mutant";
   }
   if ((command == "list" || command == "doctor") && flag.name == "--format") return "table or json; default: table";
+  if (command == "compare" && flag.name == "--world") return "model or kernel; default: kernel";
+  if (command == "compare" && flag.name == "--consumer") {
+    return "only these, see `ringside list`; default: every strategy that reads BPF ring buffers";
+  }
+  if (command == "compare" && flag.name == "--plugin") {
+    return "a shared object with a consumer (ring/consumer.h) to compare, too";
+  }
+  if (command == "compare" && flag.name == "--format") return "table, json or csv; default: table";
   if (command == "explore" && flag.name == "--jobs") return "processes that search a program; default: 1";
   if (command == "explore" && flag.name == "--format") return "table, json or html; default: table";
   if (command == "replay" && flag.name == "--format") {
@@ -300,8 +317,22 @@ std::uint64_t drawn_seed() {
   return (std::uint64_t{device()} << 32) | device();
 }
 
+ring::Result<void> take_compare_format(const Flag& flag, harness::CompareFormat& format) {
+  if (!flag.given()) return {};
+  const std::string& name = flag.values.front();
+  if (name != "table" && name != "json" && name != "csv") {
+    return usage(flag, BadValue{fmt::format("\"{}\" is no format of a comparison", harness::one_line(name)),
+                                "use table, json or csv"});
+  }
+  format = name == "json"  ? harness::CompareFormat::json
+           : name == "csv" ? harness::CompareFormat::csv
+                           : harness::CompareFormat::table;
+  return {};
+}
+
 /// Of explore and of tokens there is a page, which no other report has.
 ring::Result<void> take_format(const Flag& flag, Command command, Invocation& invocation) {
+  if (command == Command::compare) return take_compare_format(flag, invocation.compare_format);
   const bool page = command == Command::explore || command == Command::replay;
   if (page && flag.given() && flag.values.front() == "html") {
     invocation.explore.html = true;
@@ -337,6 +368,48 @@ ring::Result<void> take_explore(const Flags& flags, ExploreAsk& ask) {
   return {};
 }
 
+/// Every value of the flag, each read by `parse`.
+template <class T, class Parse>
+ring::Result<void> take_each(const Flag& flag, Parse parse, std::vector<T>& target) {
+  Texts texts;
+  if (const auto taken = take_names(flag, texts); !taken) return taken;
+  if (!texts.empty()) target.clear();
+  for (const std::string& text : texts) {
+    const auto value = parse(text);
+    if (!value) return usage(flag, value.error());
+    target.push_back(static_cast<T>(*value));
+  }
+  return {};
+}
+
+/// Records are of 32 bits; a comparison has one world.
+ring::Result<void> take_compare(const Flags& flags, const Invocation& invocation, harness::CompareOptions& options) {
+  std::vector<harness::WorldKind> worlds{options.world};
+  if (const auto taken = take(flags.world, parse_worlds, worlds); !taken) return taken;
+  if (worlds.size() != 1 || worlds.front() == harness::WorldKind::explored) {
+    return usage(flags.world, BadValue{"a comparison is of one world", "write model or kernel"});
+  }
+  options.world = worlds.front();
+  const auto parse_size = [](std::string_view text) -> Value<std::uint64_t> {
+    const auto size = parse_bytes(text);
+    if (size && *size > UINT32_MAX) return tl::unexpected(BadValue{"it is above 2^32", "write less"});
+    return size;
+  };
+  ring::Result<void> taken = take_each(flags.size, parse_size, options.sizes);
+  if (taken) taken = take(flags.ring_size, parse_bytes, options.ring_bytes);
+  if (taken) taken = take_each(flags.touch, parse_touch, options.touches);
+  std::uint64_t rounds = options.rounds;
+  if (taken) taken = take(flags.rounds, parse_count, rounds);
+  if (taken && rounds > 100'000) return usage(flags.rounds, BadValue{"it is above 100000", "write less"});
+  options.rounds = static_cast<std::uint32_t>(rounds);
+  if (taken && flags.base.given()) options.base = flags.base.values.front();
+  options.consumers = invocation.options.consumers;
+  options.plugin = invocation.options.plugin;
+  options.seed = invocation.options.seed;
+  options.hang_timeout_ms = invocation.options.hang_timeout_ms;
+  return taken;
+}
+
 /// Mutants are tried in the explored world as well; a check explores nothing.
 ring::Result<void> take_worlds(const Flag& flag, Command command, std::vector<harness::WorldKind>& worlds) {
   if (command == Command::mutants && !flag.given()) worlds.push_back(harness::WorldKind::explored);
@@ -351,7 +424,8 @@ ring::Result<void> take_worlds(const Flag& flag, Command command, std::vector<ha
 /// What can fail, in the order of the help, so that the first error is the one that a reader of the line meets first.
 ring::Result<void> take_all(const Flags& flags, Invocation& invocation) {
   harness::CheckOptions& options = invocation.options;
-  ring::Result<void> taken = take_worlds(flags.world, invocation.command, options.worlds);
+  ring::Result<void> taken;
+  if (invocation.command != Command::compare) taken = take_worlds(flags.world, invocation.command, options.worlds);
   if (taken) taken = take_rings(flags.ring, options.rings);
   if (taken && flags.ring.given()) invocation.conform.rings = options.rings;
   if (taken) taken = take(flags.scripts, parse_count, invocation.conform.scripts);
@@ -365,6 +439,7 @@ ring::Result<void> take_all(const Flags& flags, Invocation& invocation) {
   if (taken) taken = take(flags.records, parse_count, options.records);
   if (taken) taken = take(flags.seed, parse_seed, options.seed);
   if (taken) taken = take(flags.hang_timeout, parse_duration_ms, options.hang_timeout_ms);
+  if (taken && invocation.command == Command::compare) taken = take_compare(flags, invocation, invocation.compare);
   if (taken) taken = take_explore(flags, invocation.explore);
   if (taken) taken = take(flags.program, parse_path, invocation.program);
   if (taken) taken = take(flags.gdb, parse_switch, invocation.gdb);
@@ -393,6 +468,7 @@ std::string repeat_line(const std::string& command, const std::vector<Flag*>& fl
 Command command_of(const std::string& name) {
   if (name == "check") return Command::check;
   if (name == "mutants") return Command::mutants;
+  if (name == "compare") return Command::compare;
   if (name == "conform") return Command::conform;
   if (name == "explore") return Command::explore;
   if (name == "replay") return Command::replay;

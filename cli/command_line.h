@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/check.h"
+#include "harness/compare/compare.h"
 #include "harness/report.h"
 #include "ring/result.h"
 
@@ -15,6 +16,7 @@ namespace ringside::cli {
 enum class Command : std::uint8_t {
   check,
   mutants,
+  compare,
   conform,
   explore,
   replay,
@@ -45,14 +47,16 @@ struct Invocation {
   Command command = Command::print;
   std::string text;  ///< of print
 
-  harness::CheckOptions options;  ///< of check and mutants; its seed is drawn when none was given
-  bool worlds_named = false;      ///< the user said which worlds: a world that cannot run is then an error
-  ConformAsk conform;             ///< of conform
-  ExploreAsk explore;             ///< of explore, and html of replay
-  std::string topic;              ///< of list; empty: everything
-  std::string file;               ///< of replay: a script's path, or a token
-  std::string program;            ///< of replay: the file that the token is of; empty: the shipped one
-  bool gdb = false;               ///< of replay of a token: in a debugger
+  harness::CheckOptions options;    ///< of check and mutants; its seed is drawn when none was given
+  bool worlds_named = false;        ///< the user said which worlds: a world that cannot run is then an error
+  ConformAsk conform;               ///< of conform
+  ExploreAsk explore;               ///< of explore, and html of replay
+  harness::CompareOptions compare;  ///< of compare
+  harness::CompareFormat compare_format = harness::CompareFormat::table;  ///< of compare, instead of format
+  std::string topic;                                                      ///< of list; empty: everything
+  std::string file;                                                       ///< of replay: a script's path, or a token
+  std::string program;  ///< of replay: the file that the token is of; empty: the shipped one
+  bool gdb = false;     ///< of replay of a token: in a debugger
 
   harness::ReportFormat format = harness::ReportFormat::table;
   std::string output;  ///< path of the report; empty: standard output

@@ -41,6 +41,35 @@ class CommandLine : public testing::Test {
   }
 };
 
+TEST_F(CommandLine, ReadsEveryFlagOfCompare) {
+  const Invocation invocation =
+      read({"compare", "--world", "model",       "--consumer", "copy",     "callback", "--plugin", "p.so",     "--size",
+            "8,1K",    "64",      "--ring-size", "1G",         "--touch",  "none",     "copy",     "--rounds", "30",
+            "--base",  "copy",    "--seed",      "7",          "--format", "csv",      "--quiet"});
+  EXPECT_EQ(invocation.command, Command::compare);
+  const harness::CompareOptions& options = invocation.compare;
+  EXPECT_EQ(options.world, WorldKind::model);
+  EXPECT_EQ(options.consumers, (std::vector<std::string>{"copy", "callback"}));
+  EXPECT_EQ(options.plugin, "p.so");
+  EXPECT_EQ(options.sizes, (std::vector<std::uint32_t>{8, 1024, 64}));
+  EXPECT_EQ(options.ring_bytes, 1u << 30);
+  EXPECT_EQ(options.touches, (std::vector{harness::Touch::none, harness::Touch::copy}));
+  EXPECT_EQ(options.rounds, 30u);
+  EXPECT_EQ(options.base, "copy");
+  EXPECT_EQ(options.seed, 7u);
+  EXPECT_EQ(invocation.compare_format, harness::CompareFormat::csv);
+  EXPECT_EQ(read({"compare"}).compare.world, WorldKind::kernel);
+}
+
+TEST_F(CommandLine, RefusesWhatNoComparisonIs) {
+  EXPECT_EQ(complaint({"compare", "--world", "both"}),
+            "read --world: a comparison is of one world; write model or kernel");
+  EXPECT_EQ(complaint({"compare", "--format", "junit"}),
+            "read --format: \"junit\" is no format of a comparison; use table, json or csv");
+  EXPECT_NE(complaint({"compare", "--size", "8G"}).find("above 2^32"), std::string::npos);
+  EXPECT_NE(complaint({"compare", "--touch", "lime"}).find("did you mean \"line\"?"), std::string::npos);
+}
+
 TEST_F(CommandLine, ReadsEveryFlagOfCheck) {
   const Invocation invocation =
       read({"check",     "--world",    "model",    "--ring",     "perf",           "--consumer", "copy",
@@ -210,13 +239,15 @@ TEST_F(CommandLine, OffersTheNearestFlag) {
 
 TEST_F(CommandLine, OffersTheNearestCommand) {
   EXPECT_EQ(complaint({"chek"}), "run \"chek\": there is no such command; did you mean \"check\"?");
-  EXPECT_EQ(complaint({}),
-            "run ringside: no command was named; one of check, mutants, conform, explore, replay, list, doctor");
+  EXPECT_EQ(
+      complaint({}),
+      "run ringside: no command was named; one of check, mutants, compare, conform, explore, replay, list, doctor");
 }
 
 TEST_F(CommandLine, SendsAFlagBehindItsCommand) {
   EXPECT_EQ(complaint({"--seed", "5", "check"}),
-            "read flag --seed: ringside has no such flag; write the command first: check, mutants, conform, explore, "
+            "read flag --seed: ringside has no such flag; write the command first: check, mutants, compare, conform, "
+            "explore, "
             "replay, list, doctor");
 }
 

@@ -63,7 +63,7 @@ class Case(unittest.TestCase):
 class WrongUsage(Case):
     def test_each_is_one_line_with_what_would_be_right(self):
         for arguments, part in [
-                ([], "check, mutants, conform, explore, replay, list, doctor"),
+                ([], "check, mutants, compare, conform, explore, replay, list, doctor"),
                 (["chek"], 'did you mean "check"?'),
                 (["check", "--wrold", "model"], 'did you mean "--world"?'),
                 (["check", "--world", "moon"], "valid: model, kernel, both"),
@@ -253,6 +253,28 @@ class Check(Case):
 
 
 class Interrupted(Case):
+    def test_a_comparison_says_who_is_how_fast(self):
+        result = ringside("compare", "--world", "model", "--ring-size", "64K", "--rounds", "2", "--size", "64",
+                          "--consumer", "copy", "callback")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("one pass", result.stdout)
+        self.assertIn("4 figures of 2 consumers", result.stdout)
+        self.assertIn("drains", result.stderr)
+
+    def test_who_is_wrong_gets_no_figure(self):
+        result = ringside("compare", "--world", "model", "--ring-size", "64K", "--rounds", "2", "--size", "64",
+                          "--consumer", "copy", "ignore_busy", "--format", "json", "--quiet")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        series = {each["consumer"]: each for each in json.loads(result.stdout)["series"]}
+        self.assertIn("wall_ns_a_record", series["copy"])
+        self.assertIn("convicted of", series["ignore_busy"]["reason"])
+
+    def test_a_comparison_that_cannot_be_is_refused(self):
+        self.assert_refused(ringside("compare", "--consumer", "drain_all"), 2, "drain_all", "no BPF ring buffer")
+        self.assert_refused(ringside("compare", "--size", "12"), 2, "multiples of 8")
+        self.assert_refused(ringside("compare", "--consumer", "copy", "--base", "callback"), 2, "callback",
+                            "it is not compared")
+
     def test_a_signal_ends_the_run_and_reports_what_was_judged(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             with self.subTest(signal=number):

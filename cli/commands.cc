@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cli/compare_command.h"
 #include "cli/conform_commands.h"
 #include "cli/explore_commands.h"
 #include "cli/reporting.h"
@@ -120,6 +121,8 @@ int run(const Invocation& invocation) {
       return check(invocation);
     case Command::mutants:
       return mutants(invocation);
+    case Command::compare:
+      return compare(invocation);
     case Command::conform:
       return conform(invocation);
     case Command::explore:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/exit_status.h"
 
+#include <algorithm>
+
 namespace ringside::cli {
 namespace {
 
@@ -38,6 +40,12 @@ int exit_status(const harness::ReplayReport& report) {
 
 int exit_status(const harness::ExploreReport& report) {
   return status_of(report.interrupted_by, report.failed(), 0, report.programs.size());
+}
+
+int exit_status(const harness::CompareReport& report) {
+  const auto has_figure = [](const harness::CompareSeries& series) { return series.has_figure(); };
+  const auto figures = std::count_if(report.series.begin(), report.series.end(), has_figure);
+  return status_of(report.interrupted_by, report.convicted().size(), 0, static_cast<std::size_t>(figures));
 }
 
 }  // namespace ringside::cli

@@ -3,6 +3,7 @@
 // What the exit status says. A script may rely on each.
 #pragma once
 
+#include "harness/compare/compare.h"
 #include "harness/conform_report.h"
 #include "harness/explore.h"
 #include "harness/report.h"
@@ -24,5 +25,6 @@ int exit_status(const harness::ConformReport& report);
 int exit_status(const harness::RuleReport& report);
 int exit_status(const harness::ReplayReport& report);
 int exit_status(const harness::ExploreReport& report);
+int exit_status(const harness::CompareReport& report);
 
 }  // namespace ringside::cli

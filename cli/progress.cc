@@ -67,12 +67,26 @@ void ProgressPrinter::tell(const conform::CampaignProgress& progress) {
         .milestone = another_tenth});
 }
 
+void ProgressPrinter::tell(const harness::CompareProgress& progress) {
+  const std::uint64_t total = std::max<std::uint64_t>(progress.total, 1);
+  const std::uint64_t tenths = progress.done * plain_lines / total;
+  const bool another_tenth = tenths != std::exchange(told_, tenths);
+  show({.done = progress.done,
+        .total = progress.total,
+        .share = static_cast<double>(progress.done) / static_cast<double>(total),
+        .counted = {},
+        .now = progress.now,
+        .milestone = another_tenth});
+}
+
 void ProgressPrinter::show(const State& state) {
   const auto beside_bar = [&] {
-    return fmt::format("{}/{} {}, {}, {:.0f} s", state.done, state.total, state.now, state.counted, line_.seconds());
+    const std::string counted = state.counted.empty() ? "" : state.counted + ", ";
+    return fmt::format("{}/{} {}, {}{:.0f} s", state.done, state.total, state.now, counted, line_.seconds());
   };
   const auto line = [&] {
-    return fmt::format("{} of {}, {}, {:.0f} s{}{}", state.done, harness::counted(state.total, noun_), state.counted,
+    const std::string counted = state.counted.empty() ? "" : state.counted + ", ";
+    return fmt::format("{} of {}, {}{:.0f} s{}{}", state.done, harness::counted(state.total, noun_), counted,
                        line_.seconds(), state.now.empty() ? "" : "; now ", state.now);
   };
   line_.show({.share = state.share, .beside_bar = beside_bar, .line = line, .milestone = state.milestone});

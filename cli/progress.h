@@ -8,6 +8,7 @@
 
 #include "conform/campaign.h"
 #include "harness/check.h"
+#include "harness/compare/compare.h"
 #include "ring/progress_line.h"
 
 namespace ringside::cli {
@@ -22,6 +23,9 @@ class ProgressPrinter {
   void tell(const harness::Progress& progress);
   /// The same for scripts played on the model and the kernel, at every tenth of them.
   void tell(const conform::CampaignProgress& progress);
+
+  /// The same for the drains of a comparison.
+  void tell(const harness::CompareProgress& progress);
 
   /// Takes the bar away. Call before anything else is written.
   void finish() { line_.finish(); }

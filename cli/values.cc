@@ -67,6 +67,31 @@ Value<std::uint64_t> parse_count(std::string_view text) {
   return *count;
 }
 
+Value<std::uint64_t> parse_bytes(std::string_view text) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 40;
+  const std::size_t unit_at = std::min(text.find_first_not_of("0123456789"), text.size());
+  std::string_view unit = text.substr(unit_at);
+  if (unit.ends_with("iB")) unit.remove_suffix(2);
+  const unsigned shift = unit == "K" || unit == "k"   ? 10
+                         : unit == "M" || unit == "m" ? 20
+                         : unit == "G" || unit == "g" ? 30
+                                                      : 0;
+  const bool known = unit.empty() || shift != 0;
+  const auto bytes =
+      known ? product(whole_number(text.substr(0, unit_at), 10), std::uint64_t{1} << shift) : std::nullopt;
+  if (!bytes || *bytes == 0 || *bytes > most) {
+    return bad(text, "is no number of bytes", "write 1 to 1024G, such as 4096, 64K, 64M or 1G");
+  }
+  return *bytes;
+}
+
+Value<harness::Touch> parse_touch(std::string_view text) {
+  static const std::vector<std::string> valid{"none", "line", "all", "copy"};
+  const auto touch = harness::touch_of(text);
+  if (!touch) return unknown_name(text, valid);
+  return *touch;
+}
+
 Value<std::uint64_t> parse_seed(std::string_view text) {
   const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
   const std::optional<std::uint64_t> seed = hexadecimal ? whole_number(text.substr(2), 16) : whole_number(text, 10);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/compare/timed_drain.h"
 #include "harness/report.h"
 #include "harness/run_result.h"
 #include "ring/judge.h"
@@ -38,6 +39,12 @@ Value<std::uint64_t> parse_duration_ms(std::string_view text);
 
 /// `model`, `kernel`, or `both`.
 Value<std::vector<harness::WorldKind>> parse_worlds(std::string_view text);
+
+/// `4096`, `64K`, `1M`, `1G`: decimal digits and a binary multiplier (K = 1024, either case, also `KiB`); 1 to 2^40.
+Value<std::uint64_t> parse_bytes(std::string_view text);
+
+/// `none`, `line`, `all`, `copy`.
+Value<harness::Touch> parse_touch(std::string_view text);
 
 /// `ringbuf`, `perf`.
 Value<ring::RingKind> parse_ring(std::string_view text);

@@ -77,6 +77,24 @@ TEST(Names, AnUnknownOneMeetsTheNearest) {
   EXPECT_EQ(parse_format("xml").error(), (BadValue{"\"xml\" is not known", "valid: table, json, junit"}));
 }
 
+TEST(Bytes, CountInPowersOfTwo) {
+  EXPECT_EQ(parse_bytes("4096"), 4096u);
+  EXPECT_EQ(parse_bytes("64K"), 65536u);
+  EXPECT_EQ(parse_bytes("64MiB"), 64u << 20);
+  EXPECT_EQ(parse_bytes("1g"), 1u << 30);
+}
+
+TEST(Bytes, RefuseNoneAndWhatNoMachineHas) {
+  for (const char* text : {"", "0", "K", "64KB", "-1", "1.5M", "1025G", "99999999999999999999"}) {
+    EXPECT_FALSE(parse_bytes(text).has_value()) << text;
+  }
+}
+
+TEST(Touch, AnUnknownOneMeetsTheNearest) {
+  EXPECT_EQ(parse_touch("copy"), harness::Touch::copy);
+  EXPECT_EQ(parse_touch("lime").error(), (BadValue{"\"lime\" is not known", "did you mean \"line\"?"}));
+}
+
 TEST(Switch, KnowsOnAndOff) {
   EXPECT_EQ(parse_switch("1"), true);
   EXPECT_EQ(parse_switch("off"), false);

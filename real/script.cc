@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cassert>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "real/nested.h"
@@ -80,6 +81,7 @@ struct ScriptProducer::State {
   std::map<std::uint32_t, std::unique_ptr<PinnedWorker>> workers;  // by CPU
   std::map<std::uint32_t, NestedEvent> nested_events;              // by CPU
   std::map<std::uint32_t, Hold> holds;                             // by source
+  std::set<std::uint32_t> failed_holds;                            // sources whose settle is still to come
 
   ring::Result<void> prepare(std::span<const Operation> operations);
   ring::Result<void> check_holds(std::span<const Operation> operations) const;
@@ -92,12 +94,13 @@ struct ScriptProducer::State {
 ring::Result<void> ScriptProducer::State::check_holds(std::span<const Operation> operations) const {
   std::vector<bool> held(max_sources + 1);
   for (const auto& [source, hold] : holds) held[source] = true;
+  for (const std::uint32_t source : failed_holds) held[source] = true;
   for (const Operation& operation : operations) {
     const bool holding = held[operation.source];
     if (is_settle(operation.action) != holding) {
       return refuse(operation, holding ? "the source holds a record" : "the source holds no record");
     }
-    // A hold whose reservation fails holds nothing; its settle is refused when it comes to that.
+    // A hold whose reservation fails holds nothing; its settle says so when it comes to that, in this run or a later.
     held[operation.source] = operation.action == Action::hold;
     if (operation.nested != 0 && held[operation.nested_source]) {
       return refuse(operation, "the nested source holds a record");
@@ -153,13 +156,18 @@ ring::Result<void> ScriptProducer::State::run_hold(const Operation& operation, s
       HoldOptions{.source = operation.source, .cpu = operation.cpu, .size = operation.size, .flags = operation.flags});
   if (!hold && hold.error().code != ENOSPC) return tl::unexpected(hold.error());
   results.push_back(hold ? 0 : -ENOSPC);
-  if (hold) holds.insert_or_assign(operation.source, std::move(*hold));
+  if (hold) {
+    holds.insert_or_assign(operation.source, std::move(*hold));
+  } else {
+    failed_holds.insert(operation.source);
+  }
   return {};
 }
 
 ring::Result<void> ScriptProducer::State::run_settle(const Operation& operation, std::vector<int>& results) {
   const auto hold = holds.find(operation.source);
   if (hold == holds.end()) {
+    failed_holds.erase(operation.source);
     results.push_back(-ENOENT);
     return {};
   }

@@ -213,6 +213,20 @@ TEST_F(ScriptTest, HoldsAndSettlesBetweenOtherSources) {
   EXPECT_EQ(source(1).committed, 1u);
 }
 
+TEST_F(ScriptTest, AHoldThatFoundNoRoomIsSettledInALaterRunToo) {
+  open(4096);
+  EXPECT_EQ(run(operation(Action::submit, 4000, 0)), 0);
+  EXPECT_EQ(run(operation(Action::hold, 400, 1)), -ENOSPC);
+  EXPECT_FALSE(script_->holds(1));
+  EXPECT_FALSE(script_->run(std::vector{operation(Action::submit, 8, 1)})) << "its settle is still to come";
+  EXPECT_EQ(run(operation(Action::settle_submit, 0, 1)), -ENOENT);
+  EXPECT_FALSE(script_->run(std::vector{operation(Action::settle_submit, 0, 1)})) << "it has come";
+  EXPECT_EQ(run({operation(Action::hold, 400, 1), operation(Action::settle_submit, 0, 1)}),
+            (std::vector{-ENOSPC, -ENOENT}));
+  EXPECT_EQ(source(1).attempts, 2u);
+  EXPECT_EQ(source(1).failed, (std::map<int, std::uint64_t>{{ENOSPC, 2}}));
+}
+
 TEST_F(ScriptTest, NestedRecordsOfHardirqLieBehindTheOpenOne) {
   open(1u << 16);
   Operation outer = operation(Action::submit, 100, 0);

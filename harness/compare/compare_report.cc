@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A comparison for people, for programs, and for whoever plots it elsewhere.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/compare/compare.h"
+#include "harness/report_formats.h"
+#include "harness/run_result_json.h"
+
+namespace ringside::harness {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double ns_a_second = 1e9;
+
+/// Million records a second, with three digits that count.
+std::string rate_text(double ns_a_record) {
+  const double rate = ns_a_second / ns_a_record / 1e6;
+  return rate >= 100  ? fmt::format("{:.0f}", rate)
+         : rate >= 10 ? fmt::format("{:.1f}", rate)
+                      : fmt::format("{:.2f}", rate);
+}
+
+/// Half the width of the interval as a share of the median.
+std::string spread_text(const Estimate& estimate) {
+  return fmt::format("±{:.0f}%", 50 * (estimate.high - estimate.low) / estimate.median);
+}
+
+std::string ring_text(std::uint64_t bytes) {
+  if (bytes >= 1u << 30) return fmt::format("{} GiB", bytes >> 30);
+  return bytes >= 1u << 20 ? fmt::format("{} MiB", bytes >> 20) : fmt::format("{} KiB", bytes >> 10);
+}
+
+/// `17.4 ±2% 1.00×`: the rate, its spread, and by how much the base takes longer in the same rounds.
+GridCell figure_cell(const CompareReport& report, const CompareSeries* series) {
+  if (series == nullptr || (series->reason.empty() && series->wall_ns.empty())) return {"–", Tone::faint};
+  if (!series->has_figure()) return {"no figure", Tone::bad};
+  const Estimate wall = estimate(series->wall_ns);
+  std::string text = fmt::format("{} {}", rate_text(wall.median), spread_text(wall));
+  const CompareSeries* base = report.find(report.base, series->size, series->touch);
+  if (base == nullptr || !base->has_figure() || base->wall_ns.size() != series->wall_ns.size()) return {text};
+  const Estimate ratio = estimate_of_ratios(base->wall_ns, series->wall_ns);
+  text += fmt::format(" {:.2f}×", ratio.median);
+  // Only what the interval of the ratio says is better or worse is called that.
+  return {std::move(text), ratio.low > 1 ? Tone::good : ratio.high < 1 ? Tone::bad : Tone::plain};
+}
+
+Grid grid_of(const CompareReport& report, Touch touch) {
+  Grid grid{{""}, {}, false, {}};
+  for (const std::uint32_t size : report.options.sizes) grid.header.push_back(fmt::format("{} B", size));
+  for (const std::string& consumer : report.consumers) {
+    std::vector<GridCell> row{{consumer}};
+    for (const std::uint32_t size : report.options.sizes) {
+      row.push_back(figure_cell(report, report.find(consumer, size, touch)));
+    }
+    grid.rows.push_back(std::move(row));
+  }
+  std::vector<GridCell> limit{{"one pass", Tone::faint}};
+  for (const std::uint32_t size : report.options.sizes) {
+    GridCell cell = figure_cell(report, report.limit(size, touch));
+    cell.tone = Tone::faint;
+    limit.push_back(std::move(cell));
+  }
+  grid.rows.push_back(std::move(limit));
+  return grid;
+}
+
+const char* what_is_done(Touch touch) {
+  switch (touch) {
+    case Touch::none:
+      return "nothing of the payload is read";
+    case Touch::line:
+      return "the first word of each record is read";
+    case Touch::all:
+      return "every word of each record is read";
+    case Touch::copy:
+      return "each record is copied by the application";
+  }
+  return "?";
+}
+
+std::string reasons_text(const CompareReport& report, const TextStyle& style) {
+  std::vector<std::string> told;
+  std::string text;
+  for (const CompareSeries& series : report.series) {
+    if (series.reason.empty()) continue;
+    std::string line = fmt::format("{} at {} B: {}", series.consumer, series.size, series.reason);
+    if (std::find(told.begin(), told.end(), line) != told.end()) continue;
+    text += wrapped(line, 2, style.columns);
+    told.push_back(std::move(line));
+  }
+  return text.empty() ? text : "\nNo figure\n" + text;
+}
+
+std::string table_of(const CompareReport& report, const TextStyle& style) {
+  std::string text = heading(report.context, style);
+  const std::string method = report.method.empty() ? "" : fmt::format(", {}", fmt::join(report.method, ", "));
+  text +=
+      wrapped(fmt::format("Million records a second out of a full BPF ring of {} ({} world), in one thread{}; medians "
+                          "of {} rounds, ± half of the interval that holds the median 19 times of 20, and how many "
+                          "times as fast as {}.",
+                          ring_text(report.options.ring_bytes), name_of(report.options.world), method,
+                          report.options.rounds, report.base),
+              0, style.columns);
+  for (const Touch touch : report.options.touches) {
+    text += fmt::format("\n{}: {}\n", name_of(touch), what_is_done(touch));
+    text += to_text(grid_of(report, touch), style);
+  }
+  text += reasons_text(report, style);
+  text += '\n' + wrapped(
+                     "one pass: every byte that records lie in is read once, in order. Who reads every word cannot be "
+                     "much faster; who reads less, can.",
+                     0, style.columns);
+  return text + '\n' + seed_lines(report.context, style) + verdict_line(report, style) + '\n';
+}
+
+Json estimate_json(const std::vector<double>& values) {
+  const Estimate found = estimate(values);
+  return {{"median", found.median}, {"low", found.low}, {"high", found.high}, {"rounds", values}};
+}
+
+Json series_json(const CompareReport& report, const CompareSeries& series) {
+  Json json;
+  json["consumer"] = series.consumer;
+  json["size"] = series.size;
+  json["touch"] = name_of(series.touch);
+  if (!series.has_figure()) {
+    json["reason"] = series.reason;
+    return json;
+  }
+  json["wall_ns_a_record"] = estimate_json(series.wall_ns);
+  json["cpu_ns_a_record"] = estimate_json(series.cpu_ns);
+  const CompareSeries* limit = report.limit(series.size, series.touch);
+  if (limit != nullptr && limit->wall_ns.size() == series.wall_ns.size()) {
+    json["share_of_one_pass"] = estimate_of_ratios(limit->wall_ns, series.wall_ns).median;
+  }
+  return json;
+}
+
+std::string json_of(const CompareReport& report) {
+  Json json = json_document("ringside-compare/1", report);
+  json["world"] = name_of(report.options.world);
+  json["ring_bytes"] = report.options.ring_bytes;
+  json["rounds"] = report.options.rounds;
+  json["base"] = report.base;
+  json["method"] = report.method;
+  json["series"] = Json::array();
+  for (const CompareSeries& series : report.series) json["series"].push_back(series_json(report, series));
+  json["one_pass"] = Json::array();
+  for (const CompareSeries& limit : report.limits) json["one_pass"].push_back(series_json(report, limit));
+  return dump(json, 2) + '\n';
+}
+
+std::string csv_of(const CompareReport& report) {
+  std::string text = "consumer,size_bytes,touch,round,wall_ns_a_record,cpu_ns_a_record\n";
+  const auto add = [&text](const CompareSeries& series) {
+    for (std::size_t round = 0; round < series.wall_ns.size(); ++round) {
+      text += fmt::format("{},{},{},{},{:.4f},{:.4f}\n", series.consumer, series.size, name_of(series.touch), round + 1,
+                          series.wall_ns[round], series.cpu_ns[round]);
+    }
+  };
+  for (const CompareSeries& series : report.series) add(series);
+  for (const CompareSeries& limit : report.limits) add(limit);
+  return text;
+}
+
+}  // namespace
+
+std::string render(const CompareReport& report, CompareFormat format, const TextStyle& style) {
+  if (format == CompareFormat::json) return json_of(report);
+  return format == CompareFormat::csv ? csv_of(report) : table_of(report, style);
+}
+
+std::string verdict_line(const CompareReport& report, const TextStyle& style) {
+  std::size_t figures = 0;
+  for (const CompareSeries& series : report.series) figures += series.has_figure() ? 1u : 0u;
+  const std::vector<std::string> without = report.convicted();
+  std::string text = fmt::format("{} of {} consumers", counted(figures, "figure"), report.consumers.size());
+  if (!without.empty()) {
+    text += paint(style, Tone::bad, fmt::format("; no figure for {}", fmt::join(without, ", ")));
+  }
+  if (report.interrupted_by != 0) text += "; interrupted";
+  return text + "; " + duration_text(report.duration_seconds);
+}
+
+}  // namespace ringside::harness
