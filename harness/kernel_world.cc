@@ -271,9 +271,6 @@ ring::Result<void> KernelWorld::hold_or_settle(const ring::Operation& operation)
 ring::Result<void> KernelWorld::carry_out(std::span<const ring::Operation> operations) {
   const bool of_straggler = set_.swap != nullptr && operations.front().action != ring::Action::output;
   if (of_straggler) return hold_or_settle(operations.front());
-  // Its reservation had failed: there is nothing to settle.
-  const ring::Operation& begun = operations.front();
-  if (begun.action == ring::Action::settle_submit && !script_->holds(begun.source)) return {};
   const std::size_t at_once = overwrite_watch_ ? 1 : operations.size();
   for (std::size_t first = 0; first < operations.size(); first += at_once) {
     if (auto run = script_->run(operations.subspan(first, at_once)); !run) return tl::unexpected(run.error());
