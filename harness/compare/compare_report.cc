@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "harness/compare/compare.h"
+#include "harness/compare/preset.h"
 #include "harness/report_formats.h"
 #include "harness/run_result_json.h"
 
@@ -88,12 +89,35 @@ std::string reasons_text(const CompareReport& report, const TextStyle& style) {
   std::string text;
   for (const CompareSeries& series : report.series) {
     if (series.reason.empty()) continue;
-    std::string line = fmt::format("{} at {} B: {}", series.consumer, series.size, series.reason);
+    std::string line = fmt::format("{}: {}", series.consumer, series.reason);
     if (std::find(told.begin(), told.end(), line) != told.end()) continue;
     text += wrapped(line, 2, style.columns);
     told.push_back(std::move(line));
   }
   return text.empty() ? text : "\nNo figure\n" + text;
+}
+
+std::string change_text(const Change& change) {
+  const bool slower = change.times_as_long > 1;
+  return fmt::format("{} at {} B, {}: {:.2f} times as {} (by chance once in {:.0f} such comparisons)", change.consumer,
+                     change.size, name_of(change.touch), slower ? change.times_as_long : 1 / change.times_as_long,
+                     slower ? "slow" : "fast", std::min(1e15, 1 / std::max(change.probability, 1e-15)));
+}
+
+/// What changed for sure, the slower ones first.
+std::string changes_text(const CompareReport& report, const TextStyle& style) {
+  if (report.baseline.empty()) return {};
+  std::string text = fmt::format("\nAgainst {}\n", one_line(report.baseline));
+  if (!report.baseline_remark.empty()) text += wrapped(report.baseline_remark, 2, style.columns);
+  std::vector<Change> standing;
+  std::copy_if(report.changes.begin(), report.changes.end(), std::back_inserter(standing),
+               [](const Change& change) { return change.stands; });
+  std::sort(standing.begin(), standing.end(),
+            [](const Change& a, const Change& b) { return a.times_as_long > b.times_as_long; });
+  for (const Change& change : standing) text += wrapped(change_text(change), 2, style.columns);
+  if (standing.empty())
+    text += fmt::format("  no change in {} is sure and large enough\n", counted(report.changes.size(), "figure"));
+  return text;
 }
 
 std::string table_of(const CompareReport& report, const TextStyle& style) {
@@ -110,7 +134,9 @@ std::string table_of(const CompareReport& report, const TextStyle& style) {
     text += fmt::format("\n{}: {}\n", name_of(touch), what_is_done(touch));
     text += to_text(grid_of(report, touch), style);
   }
+  text += preset_text(report, style);
   text += reasons_text(report, style);
+  text += changes_text(report, style);
   text += '\n' + wrapped(
                      "one pass: every byte that records lie in is read once, in order. Who reads every word cannot be "
                      "much faster; who reads less, can.",
@@ -148,10 +174,21 @@ std::string json_of(const CompareReport& report) {
   json["rounds"] = report.options.rounds;
   json["base"] = report.base;
   json["method"] = report.method;
+  json["preset"] = report.options.preset;
   json["series"] = Json::array();
   for (const CompareSeries& series : report.series) json["series"].push_back(series_json(report, series));
   json["one_pass"] = Json::array();
   for (const CompareSeries& limit : report.limits) json["one_pass"].push_back(series_json(report, limit));
+  if (report.baseline.empty()) return dump(json, 2) + '\n';
+  json["baseline"] = {{"file", report.baseline}, {"remark", report.baseline_remark}, {"changes", Json::array()}};
+  for (const Change& change : report.changes) {
+    json["baseline"]["changes"].push_back({{"consumer", change.consumer},
+                                           {"size", change.size},
+                                           {"touch", name_of(change.touch)},
+                                           {"times_as_long", change.times_as_long},
+                                           {"probability", change.probability},
+                                           {"stands", change.stands}});
+  }
   return dump(json, 2) + '\n';
 }
 
@@ -182,6 +219,9 @@ std::string verdict_line(const CompareReport& report, const TextStyle& style) {
   std::string text = fmt::format("{} of {} consumers", counted(figures, "figure"), report.consumers.size());
   if (!without.empty()) {
     text += paint(style, Tone::bad, fmt::format("; no figure for {}", fmt::join(without, ", ")));
+  }
+  if (const std::size_t slower = report.slower(); slower > 0) {
+    text += paint(style, Tone::bad, fmt::format("; slower than the baseline: {}", counted(slower, "figure")));
   }
   if (report.interrupted_by != 0) text += "; interrupted";
   return text + "; " + duration_text(report.duration_seconds);

@@ -12,6 +12,7 @@
 
 #include "consumers/registry.h"
 #include "harness/compare/filled_ring.h"
+#include "harness/compare/preset.h"
 #include "harness/compare/quiet_cpu.h"
 
 namespace ringside::harness {
@@ -130,7 +131,16 @@ TEST(Compare, AFastWrongConsumerGetsNone) {
   EXPECT_NE(series->reason.find("convicted of torn"), std::string::npos) << series->reason;
   const std::string table = render(report, CompareFormat::table, {});
   EXPECT_NE(table.find("no figure"), std::string::npos);
-  EXPECT_NE(table.find("break_at_end at 264 B: convicted of torn"), std::string::npos) << table;
+  EXPECT_NE(table.find("break_at_end: at 264 B convicted of torn"), std::string::npos) << table;
+}
+
+TEST(Compare, OneRoundOfItIsNotJudgedAgain) {
+  CompareOptions options = small({"copy", "break_at_end"});
+  options.part = 2;
+  const CompareReport report = run(options);
+  EXPECT_EQ(report.find("copy", 8, Touch::line)->wall_ns.size(), 1u);
+  EXPECT_TRUE(report.convicted().empty());
+  EXPECT_TRUE(report.method.empty()) << "who started it keeps the machine quiet";
 }
 
 TEST(Compare, IsWrittenForProgramsToo) {
@@ -163,6 +173,22 @@ TEST(Compare, RefusesWhatCannotBe) {
   EXPECT_NE(refused(options).find("multiples of 8"), std::string::npos);
   options.sizes = {65536};
   EXPECT_NE(refused(options).find("the largest is"), std::string::npos);
+}
+
+TEST(Preset, SetsThePublishedFiguresBesideThoseOfHere) {
+  EXPECT_FALSE(preset_options("zero-copy"));
+  CompareOptions options = *preset_options("zero-copy-debate");
+  EXPECT_EQ(options.ring_bytes, 1u << 30);
+  EXPECT_EQ(refused(options), "");
+  options.world = WorldKind::model;
+  options.consumers = {"read_into", "peek_consume"};
+  options.ring_bytes = 1u << 20;
+  options.rounds = 1;
+  const std::string table = render(run(options), CompareFormat::table, {});
+  EXPECT_NE(table.find("published, M/s"), std::string::npos) << table;
+  EXPECT_NE(table.find("1024 B  8.90   34.94  3.93×"), std::string::npos) << table;
+  EXPECT_NE(table.find("What such a table hides"), std::string::npos);
+  EXPECT_EQ(render(run(small({"copy"})), CompareFormat::table, {}).find("published"), std::string::npos);
 }
 
 TEST(QuietCpu, LeavesTheThreadAsItWas) {
