@@ -67,7 +67,10 @@ class PerCpuLoop {
     return woken;
   }
   void look_at_all() {
-    for (std::uint32_t ring = 0; ring < reader_.count(); ++ring) due_[ring] |= reader_.look(cpu_of(ring));
+    for (std::uint32_t ring = 0; ring < reader_.count(); ++ring) due_[ring] |= reader_.look(looked_at(ring));
+  }
+  std::int32_t looked_at(std::uint32_t ring) const {
+    return Steps::minds_holes ? cpu_of(ring) : static_cast<std::int32_t>(ring);
   }
 
   Drained drain_if_due(std::uint32_t ring, std::uint64_t max_records) {

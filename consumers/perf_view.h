@@ -102,6 +102,7 @@ struct PerfSteps {
   static constexpr bool remembers_the_rest = true;             ///< of a ring that it did not read to its end
   static constexpr bool reads_all_at_the_end = true;           ///< and not what is due alone
   static constexpr bool numbers_rings_by_cpu = false;  ///< takes a CPU's number for its ring's place in the list
+  static constexpr bool minds_holes = true;            ///< knows that not every number is one of a CPU with a ring
   static constexpr int head_order = __ATOMIC_ACQUIRE;  // (C)
   static constexpr int tail_order = __ATOMIC_RELEASE;  // (D)
 
@@ -128,6 +129,8 @@ struct PerfSteps {
   static constexpr bool reports_nothing = false;
   /// What is delivered of a raw payload of so many bytes.
   static constexpr std::uint64_t delivered_of(std::uint64_t raw_bytes) { return raw_bytes; }
+  /// Where a raw payload begins whose raw_size ends at that position: four bytes beside a multiple of 8.
+  static constexpr std::uint64_t raw_begins_at(std::uint64_t position) { return position; }
   /// Whether a sample can be shown where it lies, given whether it lies in one piece.
   static constexpr bool in_place(bool contiguous) { return contiguous; }
   /// Whether space is handed back, given how much of the ring there is to be.
@@ -223,13 +226,13 @@ class PerfReader {
   std::uint64_t raw_bytes() const { return raw_bytes_; }
   /// Its place in the ring, or null if it runs over the ring's end.
   const std::byte* raw_in_place() const {
-    const std::uint64_t raw = position_ + prefix_bytes();
+    const std::uint64_t raw = raw_position();
     return Steps::in_place(view_.contiguous(raw, raw_bytes_)) ? view_.bytes_at(raw) : nullptr;
   }
   /// Copies it to `to`, at most `capacity` bytes; returns how many.
   std::uint64_t copy_raw(std::byte* to, std::uint64_t capacity) const {
     const std::uint64_t size = std::min(raw_bytes_, capacity);
-    view_.copy_out(to, position_ + prefix_bytes(), size);
+    view_.copy_out(to, raw_position(), size);
     return size;
   }
 
@@ -259,6 +262,7 @@ class PerfReader {
     return true;
   }
   std::uint64_t prefix_bytes() const { return sample_prefix_bytes + time_bytes_; }
+  std::uint64_t raw_position() const { return Steps::raw_begins_at(position_ + prefix_bytes()); }
 
   PerfView view_;
   std::uint64_t time_bytes_ = 0;  // of each sample, before its raw_size

@@ -70,6 +70,7 @@ constexpr std::string_view whole_on_kernel =
     "On the kernel a step is a whole output, so that none is under way when a ring is paused.";
 constexpr std::string_view few_steps =
     "Between two calls the model's producers take fewer steps than an output takes before it writes.";
+constexpr std::string_view gaps_of_offline = "A kernel's CPUs have gaps only where some are offline.";
 constexpr std::string_view no_such_position =
     "It would take the kernel 2^32 bytes of records to come to such a position.";
 
@@ -277,7 +278,7 @@ std::vector<Mutant> backward_mutants() {
              "Delivers the records of a dump as they lie, newest first.", "M1",
              on_both("backward_lapped").and_explored("backward_newest_first", DefectKind::reordered)},
       Mutant{&mutant::backward_forgets_lost(), DefectKind::loss_miscounted,
-             "Reports nothing of what its own pauses have lost.", "B4",
+             "Reports nothing of what its own pauses have lost.", "M3",
              on_model_only("backward_lapped", whole_on_kernel)},
       Mutant{&mutant::backward_stores_tail(), DefectKind::protocol,
              "Stores data_tail, which such a ring does not ask for and maps for reading only.", "P3",
@@ -297,7 +298,10 @@ std::vector<Mutant> perf_mutants() {
              "Sleeps on a ring that it left records in, which only a new record makes ready.", "A13",
              on_both("backpressure")},
       Mutant{&mutant::cpu_by_index(), DefectKind::protocol, "Takes a CPU's number for its ring's place in the list.",
-             "J1", on_model_only("cpu_gaps", "A kernel's CPUs have gaps only where some are offline.")},
+             "J1", on_model_only("cpu_gaps", gaps_of_offline)},
+      Mutant{&mutant::cpu_falls_into_holes(), DefectKind::crash,
+             "Looks at CPU after CPU at its deadline, and finds a CPU without a ring.", "J6",
+             on_model_only("cpu_gaps", gaps_of_offline)},
       Mutant{&mutant::cpu_no_last_drain(), DefectKind::lost,
              "Reads the rings that epoll named, and none once more before it ends.", "B7", on_both("many_cpus")},
       Mutant{&mutant::cpu_ignores_stop(), DefectKind::unbounded_drain, "Goes on when its callback says stop.", "B6",
@@ -312,11 +316,19 @@ std::vector<Mutant> perf_mutants() {
              on_both("burst_overflow")},
       Mutant{&mutant::read_ends_at_interrupt(), DefectKind::lost, "Ends when a wait is interrupted.", "A7",
              on_both("hangups")},
+      Mutant{&mutant::read_ends_at_hangup(), DefectKind::lost,
+             "Takes a hang-up for the end, before it has read what lies there.", "I5", on_both("hangups")},
       Mutant{&mutant::read_spins_on_hangup(), DefectKind::busy_spin,
              "Takes a hung-up descriptor for a ready one for ever.", "A12", on_both("hangups")},
       Mutant{&mutant::read_tail_by_halves(), DefectKind::missed_wakeup,
              "Stores data_tail when half of the ring is read, and sleeps with less.", "D3", on_both("interleaved")},
       Mutant{&mutant::read_cuts_padding(), DefectKind::torn, "Takes raw_size for a multiple of 8.", "D3",
+             on_both("many_cpus")},
+      Mutant{&mutant::read_counts_raw_size(), DefectKind::torn,
+             "Counts the four bytes of raw_size into the payload, and reads so far behind its end.", "D6",
+             on_both("many_cpus")},
+      Mutant{&mutant::read_aligns_payload(), DefectKind::phantom,
+             "Takes a payload to begin at a multiple of 8, as its fields of 64 bits would like.", "D7",
              on_both("many_cpus")},
       Mutant{&mutant::read_knows_no_time(), DefectKind::lost, "Looks for raw_size where a sample's time is.", "E1",
              on_both("time_order")},

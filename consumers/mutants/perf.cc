@@ -41,6 +41,15 @@ struct HandsBackHalves : PerfSteps {
 struct CutsPadding : PerfSteps {
   static constexpr std::uint64_t delivered_of(std::uint64_t raw_bytes) { return raw_bytes / 8 * 8; }
 };
+struct CountsRawSize : PerfSteps {
+  static constexpr std::uint64_t delivered_of(std::uint64_t raw_bytes) { return raw_bytes + 4; }
+};
+struct AlignsPayload : PerfSteps {
+  static constexpr std::uint64_t raw_begins_at(std::uint64_t position) { return ring::round_up_8(position); }
+};
+struct FallsIntoHoles : PerfSteps {
+  static constexpr bool minds_holes = false;
+};
 struct ShowsWhatWraps : PerfSteps {
   static constexpr bool in_place(bool /*contiguous*/) { return true; }
 };
@@ -66,19 +75,34 @@ class PassesInterruptUp : public HostPerfPoller {
     return woken == Woken::interrupted ? Woken::closed : woken;
   }
 };
-class EndsAtInterrupt : public ReadInto<PerfSteps, PassesInterruptUp> {
+
+/// Closes itself when its poller says so.
+template <class Poller>
+class EndsWith : public ReadInto<PerfSteps, Poller> {
  public:
   static constexpr ringside_consumer table(const char* name, const char* summary) {
-    return TableOf<EndsAtInterrupt>::make(
-        {.name = name, .summary = summary, .ring_kind = ring_kind, .claims = RINGSIDE_CLAIM_REPORTS_LOSS});
+    return TableOf<EndsWith>::make({.name = name,
+                                    .summary = summary,
+                                    .ring_kind = ReadInto<PerfSteps, Poller>::ring_kind,
+                                    .claims = RINGSIDE_CLAIM_REPORTS_LOSS});
   }
-  using ReadInto::ReadInto;
+  using ReadInto<PerfSteps, Poller>::ReadInto;
 
   int wait(std::int64_t timeout_ns) {
-    reader().set_deadline(deadline_behind(timeout_ns));
-    const Told told = reader().wait();
-    if (told == Told::closed) reader().close();
-    return answer_of(told);
+    this->reader().set_deadline(this->deadline_behind(timeout_ns));
+    const Told told = this->reader().wait();
+    if (told == Told::closed) this->reader().close();
+    return this->answer_of(told);
+  }
+};
+
+/// Takes a hang-up for the end, whatever lies in the ring.
+class EndsAtHangup : public HostPerfPoller {
+ public:
+  using HostPerfPoller::HostPerfPoller;
+  Woken wait(std::int64_t deadline_ns) {
+    const Woken woken = HostPerfPoller::wait(deadline_ns);
+    return (events() & RINGSIDE_POLLHUP) != 0 ? Woken::closed : woken;
   }
 };
 
@@ -121,6 +145,12 @@ const ringside_consumer& cpu_forgets_rest() {
 const ringside_consumer& cpu_by_index() {
   static constexpr ringside_consumer table =
       ParseForCpu<NumbersRingsByCpu>::table("cpu_by_index", "parse_for_cpu that takes a CPU's number for its ring's");
+  return table;
+}
+
+const ringside_consumer& cpu_falls_into_holes() {
+  static constexpr ringside_consumer table = ParseForCpu<FallsIntoHoles>::table(
+      "cpu_falls_into_holes", "parse_for_cpu that looks at CPU after CPU, be there a ring or none");
   return table;
 }
 
@@ -168,7 +198,13 @@ const ringside_consumer& read_loss_of_nothing() {
 
 const ringside_consumer& read_ends_at_interrupt() {
   static constexpr ringside_consumer table =
-      EndsAtInterrupt::table("read_ends_at_interrupt", "read_into that ends when a wait is interrupted");
+      EndsWith<PassesInterruptUp>::table("read_ends_at_interrupt", "read_into that ends when a wait is interrupted");
+  return table;
+}
+
+const ringside_consumer& read_ends_at_hangup() {
+  static constexpr ringside_consumer table =
+      EndsWith<EndsAtHangup>::table("read_ends_at_hangup", "read_into that ends when a descriptor has hung up");
   return table;
 }
 
@@ -187,6 +223,18 @@ const ringside_consumer& read_tail_by_halves() {
 const ringside_consumer& read_cuts_padding() {
   static constexpr ringside_consumer table =
       ReadInto<CutsPadding>::table("read_cuts_padding", "read_into that takes raw_size for a multiple of 8");
+  return table;
+}
+
+const ringside_consumer& read_counts_raw_size() {
+  static constexpr ringside_consumer table = ReadInto<CountsRawSize>::table(
+      "read_counts_raw_size", "read_into that counts raw_size's own bytes into the payload");
+  return table;
+}
+
+const ringside_consumer& read_aligns_payload() {
+  static constexpr ringside_consumer table = ReadInto<AlignsPayload>::table(
+      "read_aligns_payload", "read_into that takes payloads to begin at a multiple of 8");
   return table;
 }
 
