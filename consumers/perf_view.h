@@ -113,6 +113,10 @@ struct PerfSteps {
 
   /// How many records one drain delivers of the most that it may.
   static constexpr std::uint64_t most(std::uint64_t max_records) { return max_records; }
+  /// What a drain returns that met an error, too.
+  static constexpr std::int64_t answer_of_drain(std::uint64_t delivered, int error) {
+    return consumers::answer_of_drain(delivered, error);
+  }
   /// Whether a session lets time pass between its two looks.
   static constexpr bool holds_back = true;
   /// What a session takes for older, and how long it sleeps when so much time is left (< 0: no deadline).
@@ -138,6 +142,15 @@ struct PerfSteps {
   static constexpr bool keeps_shown = true;  ///< space of what it shows, until that is over
   static constexpr bool heeds_stop = true;   ///< that its callback says
   static constexpr bool knows_time = true;   ///< that samples may carry their time
+  /// How far `head` is ahead of `position`; below 0 if it is behind.
+  static constexpr std::int64_t ahead(std::uint64_t head, std::uint64_t position, std::uint64_t /*ring_bytes*/) {
+    return static_cast<std::int64_t>(head - position);
+  }
+  /// Whether header.size can be true: it counts in eights from the header on ...
+  static constexpr bool is_size(std::uint64_t size) { return size >= ring::perf::header_bytes && size % 8 == 0; }
+  /// ... and ends where the snapshot does, or before.
+  static constexpr bool ends_below(std::uint64_t size, std::uint64_t left) { return size <= left; }
+  static constexpr bool is_whole_loss(std::uint64_t size) { return size >= ring::perf::lost_bytes; }
   /// Whether `bytes` of a sample, counted from its start, lie within its `record_bytes`.
   static constexpr bool fits(std::uint64_t bytes, std::uint64_t record_bytes) { return bytes <= record_bytes; }
 };
@@ -163,9 +176,9 @@ class PerfReader {
   /// nothing new. False, and nothing to find, if the head is more than a ring ahead.
   bool refresh() {
     const std::uint64_t head = view_.template load_head<Steps::head_order>();  // (C)
-    const auto ahead = static_cast<std::int64_t>(head - position_);
+    const std::int64_t ahead = Steps::ahead(head, position_, view_.size());
     const bool sound = ahead <= static_cast<std::int64_t>(view_.size());
-    const std::uint64_t limit = !sound || ahead < 0 ? position_ : head;
+    const std::uint64_t limit = !sound || ahead < 0 ? position_ : position_ + static_cast<std::uint64_t>(ahead);
     if (sound != sound_) sound_ = sound;  // a look in vain changes nothing
     if (limit != limit_) limit_ = limit;
     return sound;
@@ -190,12 +203,11 @@ class PerfReader {
   Found find_either() {
     while (position_ != limit_) {
       const auto header = view_.template load<ring::perf::RecordHeader>(position_);
-      if (header.size < ring::perf::header_bytes || header.size % 8 != 0 || header.size > limit_ - position_)
-        return Found::broken;
+      if (!Steps::is_size(header.size) || !Steps::ends_below(header.size, limit_ - position_)) return Found::broken;
       record_bytes_ = header.size;
       is_loss_ = header.type == ring::perf::type_lost;
       if (is_loss_) {
-        if (header.size < ring::perf::lost_bytes) return Found::broken;
+        if (!Steps::is_whole_loss(header.size)) return Found::broken;
         lost_ = Steps::report(view_.template load<std::uint64_t>(position_ + 16));
         if (lost_ != 0 || Steps::reports_nothing) return Found::record;
       } else if (header.type == ring::perf::type_sample && find_raw()) {

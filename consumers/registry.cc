@@ -71,6 +71,7 @@ constexpr std::string_view whole_on_kernel =
 constexpr std::string_view few_steps =
     "Between two calls the model's producers take fewer steps than an output takes before it writes.";
 constexpr std::string_view gaps_of_offline = "A kernel's CPUs have gaps only where some are offline.";
+constexpr std::string_view kernel_tells_no_lies = "No kernel can be asked for a header or a head that is not true.";
 constexpr std::string_view no_such_position =
     "It would take the kernel 2^32 bytes of records to come to such a position.";
 
@@ -169,6 +170,9 @@ std::vector<Mutant> ringbuf_mutants() {
       Mutant{&mutant::keeps_discarded(), DefectKind::missed_wakeup,
              "Sleeps on discarded records that it has not handed back: no commit behind them wakes it.", "G1",
              on_both("discards").and_explored("keeps_discarded", DefectKind::missed_wakeup)},
+      Mutant{&mutant::trusts_length(), DefectKind::out_of_bounds,
+             "Does not hold a record's length against what the ring has.", "E3",
+             on_model_only("broken_length", kernel_tells_no_lies)},
       Mutant{&mutant::consumes_first(), DefectKind::use_after_release,
              "Consumes a record, and then looks at the view of it.", "G1",
              on_both("interleaved").and_explored("consumes_first", DefectKind::use_after_release)},
@@ -334,6 +338,21 @@ std::vector<Mutant> perf_mutants() {
              on_both("time_order")},
       Mutant{&mutant::cpu_shows_wrapped(), DefectKind::out_of_bounds,
              "Shows a sample in place though it runs over the ring's end.", "D3", on_both("wrap")},
+      Mutant{&mutant::read_stands_still(), DefectKind::hang,
+             "Goes on by a header.size of 0, and so stays where it is for ever.", "E2",
+             on_model_only("broken_sizes", kernel_tells_no_lies)},
+      Mutant{&mutant::read_runs_past_head(), DefectKind::position_overrun,
+             "Goes on by a header.size that leads past data_head.", "E1",
+             on_model_only("broken_sizes", kernel_tells_no_lies)},
+      Mutant{&mutant::read_takes_any_loss(), DefectKind::loss_miscounted,
+             "Reads a count from a PERF_RECORD_LOST that is too short for one.", "E1",
+             on_model_only("broken_loss", kernel_tells_no_lies)},
+      Mutant{&mutant::read_takes_behind_for_ahead(), DefectKind::protocol,
+             "Takes a data_head that has stepped back for one that is a ring ahead.", "F2",
+             on_model_only("head_steps_back", kernel_tells_no_lies)},
+      Mutant{&mutant::cpu_hides_deliveries(), DefectKind::protocol,
+             "Returns the error of one ring in place of the records that it delivered.", "N8",
+             on_model_only("broken_sizes", kernel_tells_no_lies)},
       Mutant{&mutant::session_oversleeps(), DefectKind::deadline_missed, "Sleeps 15 ms whatever the deadline is.", "I1",
              on_both("wakeup_events")},
       Mutant{&mutant::session_claims_order(), DefectKind::reordered,

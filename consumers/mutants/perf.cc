@@ -50,6 +50,25 @@ struct AlignsPayload : PerfSteps {
 struct FallsIntoHoles : PerfSteps {
   static constexpr bool minds_holes = false;
 };
+struct StandsStill : PerfSteps {
+  static constexpr bool is_size(std::uint64_t size) { return size % 8 == 0; }
+};
+struct RunsPastTheHead : PerfSteps {
+  static constexpr bool ends_below(std::uint64_t /*size*/, std::uint64_t /*left*/) { return true; }
+};
+struct TakesAnyLoss : PerfSteps {
+  static constexpr bool is_whole_loss(std::uint64_t /*size*/) { return true; }
+};
+struct HidesDeliveries : PerfSteps {
+  static constexpr std::int64_t answer_of_drain(std::uint64_t delivered, int error) {
+    return error != 0 ? error : static_cast<std::int64_t>(delivered);
+  }
+};
+struct TakesBehindForAhead : PerfSteps {
+  static constexpr std::int64_t ahead(std::uint64_t head, std::uint64_t position, std::uint64_t ring_bytes) {
+    return static_cast<std::int64_t>(std::min(head - position, ring_bytes));
+  }
+};
 struct ShowsWhatWraps : PerfSteps {
   static constexpr bool in_place(bool /*contiguous*/) { return true; }
 };
@@ -241,6 +260,36 @@ const ringside_consumer& read_aligns_payload() {
 const ringside_consumer& read_knows_no_time() {
   static constexpr ringside_consumer table =
       ReadInto<KnowsNoTime>::table("read_knows_no_time", "read_into that looks for raw_size where a sample's time is");
+  return table;
+}
+
+const ringside_consumer& read_stands_still() {
+  static constexpr ringside_consumer table =
+      ReadInto<StandsStill>::table("read_stands_still", "read_into that goes on by a header.size of 0");
+  return table;
+}
+
+const ringside_consumer& read_runs_past_head() {
+  static constexpr ringside_consumer table = ReadInto<RunsPastTheHead>::table(
+      "read_runs_past_head", "read_into that does not hold header.size against data_head");
+  return table;
+}
+
+const ringside_consumer& read_takes_any_loss() {
+  static constexpr ringside_consumer table = ReadInto<TakesAnyLoss>::table(
+      "read_takes_any_loss", "read_into that reads a count from a PERF_RECORD_LOST too short for one");
+  return table;
+}
+
+const ringside_consumer& read_takes_behind_for_ahead() {
+  static constexpr ringside_consumer table = ReadInto<TakesBehindForAhead>::table(
+      "read_takes_behind_for_ahead", "read_into that takes a data_head behind it for a full ring");
+  return table;
+}
+
+const ringside_consumer& cpu_hides_deliveries() {
+  static constexpr ringside_consumer table = ParseForCpu<HidesDeliveries>::table(
+      "cpu_hides_deliveries", "parse_for_cpu that returns an error in place of what it delivered");
   return table;
 }
 

@@ -12,6 +12,7 @@ const ringside_consumer& cpu_no_last_look();
 const ringside_consumer& cpu_forgets_rest();
 const ringside_consumer& cpu_by_index();
 const ringside_consumer& cpu_falls_into_holes();
+const ringside_consumer& cpu_hides_deliveries();
 const ringside_consumer& cpu_no_last_drain();
 const ringside_consumer& cpu_ignores_stop();
 const ringside_consumer& cpu_hands_back_first();
@@ -28,6 +29,10 @@ const ringside_consumer& read_cuts_padding();
 const ringside_consumer& read_counts_raw_size();
 const ringside_consumer& read_aligns_payload();
 const ringside_consumer& read_knows_no_time();
+const ringside_consumer& read_stands_still();
+const ringside_consumer& read_runs_past_head();
+const ringside_consumer& read_takes_any_loss();
+const ringside_consumer& read_takes_behind_for_ahead();
 // `session` and `session_merge`.
 const ringside_consumer& session_oversleeps();
 const ringside_consumer& session_claims_order();
