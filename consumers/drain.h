@@ -26,16 +26,16 @@ struct Drained {
 
 /// What a drain returns: the number delivered; an error only when nothing was, so that no delivery is hidden by it
 /// (what is broken gives its error again at the next call).
-inline std::int64_t answer_of_drain(std::uint64_t delivered, int error) {
+constexpr std::int64_t answer_of_drain(std::uint64_t delivered, int error) {
   return delivered > 0 || error == 0 ? static_cast<std::int64_t>(delivered) : error;
 }
 
 /// Drains ring after ring by `drain_one(ring, max_records)`, beginning with `first`, at most max_records in all.
 /// Afterwards `first` is the ring whose turn is next, so that a ring that never empties cannot starve the others.
-/// Returns answer_of_drain().
-template <class DrainOne>
+/// Returns what `answer` makes of it.
+template <class DrainOne, class Answer = decltype(&answer_of_drain)>
 std::int64_t drain_in_turn(std::uint32_t ring_count, std::uint32_t& first, std::uint64_t max_records,
-                           DrainOne&& drain_one) {
+                           DrainOne&& drain_one, Answer&& answer = &answer_of_drain) {
   std::uint64_t delivered = 0;
   int error = 0;
   for (std::uint32_t turn = 0; turn < ring_count; ++turn) {
@@ -46,7 +46,7 @@ std::int64_t drain_in_turn(std::uint32_t ring_count, std::uint32_t& first, std::
     if (drained.error != 0) error = drained.error;
     if (drained.stopped || delivered == max_records) break;
   }
-  return answer_of_drain(delivered, error);
+  return answer(delivered, error);
 }
 
 }  // namespace ringside::consumers

@@ -135,7 +135,8 @@ class PerCpuReader {
   /// Whether anything lies in that CPU's ring, be it something that cannot be read.
   bool look(std::int32_t cpu) {
     PerfReader<Steps>* reader = reader_of(cpu);
-    return reader != nullptr && reader->look();
+    if (Steps::minds_holes && reader == nullptr) return false;
+    return reader->look();
   }
 
  private:

@@ -102,6 +102,7 @@ struct PerfSteps {
   static constexpr bool remembers_the_rest = true;             ///< of a ring that it did not read to its end
   static constexpr bool reads_all_at_the_end = true;           ///< and not what is due alone
   static constexpr bool numbers_rings_by_cpu = false;  ///< takes a CPU's number for its ring's place in the list
+  static constexpr bool minds_holes = true;            ///< knows that not every number is one of a CPU with a ring
   static constexpr int head_order = __ATOMIC_ACQUIRE;  // (C)
   static constexpr int tail_order = __ATOMIC_RELEASE;  // (D)
 
@@ -112,6 +113,10 @@ struct PerfSteps {
 
   /// How many records one drain delivers of the most that it may.
   static constexpr std::uint64_t most(std::uint64_t max_records) { return max_records; }
+  /// What a drain returns that met an error, too.
+  static constexpr std::int64_t answer_of_drain(std::uint64_t delivered, int error) {
+    return consumers::answer_of_drain(delivered, error);
+  }
   /// Whether a session lets time pass between its two looks.
   static constexpr bool holds_back = true;
   /// What a session takes for older, and how long it sleeps when so much time is left (< 0: no deadline).
@@ -130,6 +135,8 @@ struct PerfSteps {
   static constexpr bool reports_nothing = false;
   /// What is delivered of a raw payload of so many bytes.
   static constexpr std::uint64_t delivered_of(std::uint64_t raw_bytes) { return raw_bytes; }
+  /// Where a raw payload begins whose raw_size ends at that position: four bytes beside a multiple of 8.
+  static constexpr std::uint64_t raw_begins_at(std::uint64_t position) { return position; }
   /// Whether a sample can be shown where it lies, given whether it lies in one piece.
   static constexpr bool in_place(bool contiguous) { return contiguous; }
   /// Whether space is handed back, given how much of the ring there is to be.
@@ -137,6 +144,15 @@ struct PerfSteps {
   static constexpr bool keeps_shown = true;  ///< space of what it shows, until that is over
   static constexpr bool heeds_stop = true;   ///< that its callback says
   static constexpr bool knows_time = true;   ///< that samples may carry their time
+  /// How far `head` is ahead of `position`; below 0 if it is behind.
+  static constexpr std::int64_t ahead(std::uint64_t head, std::uint64_t position, std::uint64_t /*ring_bytes*/) {
+    return static_cast<std::int64_t>(head - position);
+  }
+  /// Whether header.size can be true: it counts in eights from the header on ...
+  static constexpr bool is_size(std::uint64_t size) { return size >= ring::perf::header_bytes && size % 8 == 0; }
+  /// ... and ends where the snapshot does, or before.
+  static constexpr bool ends_below(std::uint64_t size, std::uint64_t left) { return size <= left; }
+  static constexpr bool is_whole_loss(std::uint64_t size) { return size >= ring::perf::lost_bytes; }
   /// Whether `bytes` of a sample, counted from its start, lie within its `record_bytes`.
   static constexpr bool fits(std::uint64_t bytes, std::uint64_t record_bytes) { return bytes <= record_bytes; }
 };
@@ -162,9 +178,9 @@ class PerfReader {
   /// nothing new. False, and nothing to find, if the head is more than a ring ahead.
   bool refresh() {
     const std::uint64_t head = view_.template load_head<Steps::head_order>();  // (C)
-    const auto ahead = static_cast<std::int64_t>(head - position_);
+    const std::int64_t ahead = Steps::ahead(head, position_, view_.size());
     const bool sound = ahead <= static_cast<std::int64_t>(view_.size());
-    const std::uint64_t limit = !sound || ahead < 0 ? position_ : head;
+    const std::uint64_t limit = !sound || ahead < 0 ? position_ : position_ + static_cast<std::uint64_t>(ahead);
     if (sound != sound_) sound_ = sound;  // a look in vain changes nothing
     if (limit != limit_) limit_ = limit;
     return sound;
@@ -189,12 +205,11 @@ class PerfReader {
   Found find_either() {
     while (position_ != limit_) {
       const auto header = view_.template load<ring::perf::RecordHeader>(position_);
-      if (header.size < ring::perf::header_bytes || header.size % 8 != 0 || header.size > limit_ - position_)
-        return Found::broken;
+      if (!Steps::is_size(header.size) || !Steps::ends_below(header.size, limit_ - position_)) return Found::broken;
       record_bytes_ = header.size;
       is_loss_ = header.type == ring::perf::type_lost;
       if (is_loss_) {
-        if (header.size < ring::perf::lost_bytes) return Found::broken;
+        if (!Steps::is_whole_loss(header.size)) return Found::broken;
         lost_ = Steps::report(view_.template load<std::uint64_t>(position_ + 16));
         if (lost_ != 0 || Steps::reports_nothing) return Found::record;
       } else if (header.type == ring::perf::type_sample && find_raw()) {
@@ -225,13 +240,13 @@ class PerfReader {
   std::uint64_t raw_bytes() const { return raw_bytes_; }
   /// Its place in the ring, or null if it runs over the ring's end.
   const std::byte* raw_in_place() const {
-    const std::uint64_t raw = position_ + prefix_bytes();
+    const std::uint64_t raw = raw_position();
     return Steps::in_place(view_.contiguous(raw, raw_bytes_)) ? view_.bytes_at(raw) : nullptr;
   }
   /// Copies it to `to`, at most `capacity` bytes; returns how many.
   std::uint64_t copy_raw(std::byte* to, std::uint64_t capacity) const {
     const std::uint64_t size = std::min(raw_bytes_, capacity);
-    view_.copy_out(to, position_ + prefix_bytes(), size);
+    view_.copy_out(to, raw_position(), size);
     return size;
   }
 
@@ -261,6 +276,7 @@ class PerfReader {
     return true;
   }
   std::uint64_t prefix_bytes() const { return sample_prefix_bytes + time_bytes_; }
+  std::uint64_t raw_position() const { return Steps::raw_begins_at(position_ + prefix_bytes()); }
 
   PerfView view_;
   std::uint64_t time_bytes_ = 0;  // of each sample, before its raw_size

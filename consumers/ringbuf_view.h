@@ -153,6 +153,8 @@ struct RingbufSteps {
   static constexpr bool stops_at(std::uint32_t header) { return ring::ringbuf::is_busy(header); }
   static constexpr bool passes_over(std::uint32_t header) { return ring::ringbuf::is_discarded(header); }
   static constexpr std::uint64_t span_of(std::uint32_t header) { return ring::ringbuf::span_of(header); }
+  /// Whether a record ends where the snapshot does, or before.
+  static constexpr bool ends_below(std::uint64_t span, std::uint64_t left) { return span <= left; }
   /// How many of a record's bytes to copy from offset `offset` of a ring of `ring_size` bytes, mapped twice.
   static constexpr std::uint64_t contiguous(std::uint64_t size, std::uint64_t /*offset*/, std::uint64_t /*ring_size*/) {
     return size;
@@ -189,7 +191,7 @@ class RingbufReader {
       const std::uint32_t header = view_.template load_header<Steps::header_order>(position_);  // (C2)
       if (Steps::stops_at(header)) return Found::busy;
       const std::uint64_t span = Steps::span_of(header);
-      if (span > limit_ - position_) return Found::broken;
+      if (!Steps::ends_below(span, limit_ - position_)) return Found::broken;
       if (!Steps::passes_over(header)) {
         payload_bytes_ = Steps::payload_bytes(header);
         span_ = span;

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "harness/backward_world.h"
+#include "harness/ring_lies.h"
 #include "harness/swap_programs.h"
 #include "harness/world.h"
 #include "real/inspect.h"
@@ -29,7 +30,8 @@ class ModelWorld final : public World {
         machine_(std::move(machine)),
         stepped_(request.scenario->drive == Drive::stepped),
         kind_(request.kind),
-        scenario_(*request.scenario) {
+        scenario_(*request.scenario),
+        lies_(*machine_, kind_, scenario_.faults, request.seed) {
     for (std::uint32_t index = 0; index < machine_->ring_count(); ++index) {
       rings_.push_back(machine_->user_view(index));
       if (kind_ == ring::RingKind::perf) rings_.back().cpu *= scenario_.ring.cpu_step;
@@ -92,9 +94,10 @@ class ModelWorld final : public World {
   const ringside_ring& ring(std::uint32_t index) const override { return rings_[index]; }
   RingPositions positions(std::uint32_t index) const override {
     const real::Positions at = real::positions_of(rings_[index]);
-    return {.consumer = at.consumer, .producer = at.producer};
+    return {.consumer = at.consumer, .producer = lies_.true_head(index).value_or(at.producer)};
   }
   AtHead at_head(std::uint32_t index) const override {
+    if (lies_.nothing_from(index, positions(index).consumer)) return AtHead::nothing;
     if (machine_->deliverable(index)) return AtHead::committed;
     return real::head_of(rings_[index]) == real::Head::busy ? AtHead::busy : AtHead::nothing;
   }
@@ -110,7 +113,7 @@ class ModelWorld final : public World {
   }
   std::uint64_t counted() const override { return swap_ ? swap_->counted() : 0; }
   std::uint64_t in_flight(std::uint32_t side) const override { return swap_ ? swap_->in_flight(side) : 0; }
-  std::vector<std::uint64_t> left() const override { return machine_->records_left(); }
+  std::vector<std::uint64_t> left() const override { return lies_.records_left(); }
   const ring::Overwritten& overwritten() const override { return machine_->overwritten(); }
   ring::Result<void> flush_losses() override;
   std::vector<std::string> not_observable() const override { return {}; }
@@ -137,6 +140,7 @@ class ModelWorld final : public World {
   const bool stepped_;
   const ring::RingKind kind_;
   const Scenario& scenario_;
+  mutable RingLies lies_;  // a look at the truth takes a lie back for as long
   std::vector<ringside_ring> rings_;
   ringside_ring_set set_{};
   std::optional<std::size_t> bursting_;  // the source whose burst nobody interrupts
@@ -168,6 +172,7 @@ void ModelWorld::begin(std::size_t source, std::int64_t now_ns) {
 /// One choice among all that can move: a CPU with something to do, or a source that is due on an idle CPU. While a
 /// burst is under way only its own CPU moves.
 ring::Result<Moved> ModelWorld::step(Random& random, std::int64_t now_ns) {
+  if (lies_.step_forward() || lies_.step_back()) return Moved::stepped;
   if (bursting_ && !in_burst()) bursting_.reset();
   std::vector<std::size_t> choices;  // CPUs, then CPU count + sources
   const std::size_t cpus = scenario_.ring.cpus;
@@ -185,7 +190,10 @@ ring::Result<Moved> ModelWorld::step(Random& random, std::int64_t now_ns) {
       choices.push_back(cpus + index);
     }
   }
-  if (choices.empty()) return due_later ? Moved::waiting : Moved::done;
+  if (choices.empty()) {
+    if (due_later) return Moved::waiting;
+    return lies_.put_broken_records() ? Moved::stepped : Moved::done;
+  }
   const std::size_t choice = choices[random.below(choices.size())];
   if (choice >= cpus) {
     begin(choice - cpus, now_ns);
@@ -201,6 +209,7 @@ std::optional<std::int64_t> ModelWorld::next_event_ns() const {
     if (!source.done() && (!next || source.due_ns() < *next)) next = source.due_ns();
   }
   if (!next && (!machine_->idle() || (swap_ && !swap_->idle()))) return 0;
+  if (!next && lies_.pending()) return 0;
   return next;
 }
 
@@ -239,6 +248,7 @@ ring::Result<void> ModelWorld::start() {
 ring::Result<void> ModelWorld::flush_losses() {
   if (kind_ != ring::RingKind::perf) return {};
   for (std::uint32_t index = 0; index < ring_count(); ++index) {
+    if (lies_.is_broken(index)) continue;  // nobody would find it
     const ring::Operation closing{.action = ring::Action::output,
                                   .source = static_cast<std::uint16_t>(producing_sources() + index),
                                   .cpu = static_cast<std::uint16_t>(index),

@@ -178,6 +178,22 @@ void read_producer(const toml::table& table, ProducerPlan& plan, ReadState& stat
   reader.finish();
 }
 
+void read_broken_sizes(TableReader& reader, FaultsPlan& plan) {
+  const toml::node* found = reader.node("broken_sizes");
+  if (found == nullptr) return;
+  const toml::array* list = found->as_array();
+  if (list == nullptr || list->empty()) {
+    return reader.fail("broken_sizes", "is no list of sizes", "write [0, 65528], or leave it out");
+  }
+  for (const auto& item : *list) {
+    const auto bytes = item.value_exact<std::int64_t>();
+    if (!bytes || *bytes < 0 || *bytes > largest_payload) {
+      return reader.fail("broken_sizes", "holds something that is no size", "use bytes from 0 to 1073741823");
+    }
+    plan.broken_sizes.push_back(static_cast<std::uint32_t>(*bytes));
+  }
+}
+
 void read_faults(const toml::table& table, FaultsPlan& plan, ReadState& state) {
   TableReader reader(table, "faults", state);
   reader.integer("eintr_every", plan.eintr_every, 0, 1'000'000);
@@ -186,6 +202,9 @@ void read_faults(const toml::table& table, FaultsPlan& plan, ReadState& state) {
   reader.integer("stall_every", plan.stall_every, 0, 1'000'000);
   reader.integer("stall_turns", plan.stall_turns, 0, 1'000'000);
   reader.integer("lock_fails_percent", plan.lock_fails_percent, 0, 100);
+  read_broken_sizes(reader, plan);
+  reader.integer("broken_type", plan.broken_type, 1, 1'000'000);
+  reader.integer("head_back_every", plan.head_back_every, 0, 1'000'000);
   reader.finish();
 }
 
@@ -444,6 +463,29 @@ ring::Result<void> validate_perf(const Scenario& scenario) {
   return {};
 }
 
+/// harness/ring_lies.h. A size that the ring's header cannot say would be another one.
+ring::Result<void> validate_lies(const Scenario& scenario) {
+  const FaultsPlan& faults = scenario.faults;
+  const bool breaks = !faults.broken_sizes.empty();
+  if (!breaks && faults.head_back_every == 0) return {};
+  const RingPlan& ring = scenario.ring;
+  if (scenario.drive != Drive::stepped || scenario.runs_in(WorldKind::kernel) || ring.overwrite || ring.backward ||
+      ring.sides == 2) {
+    return refuse(scenario, "faults.broken_sizes and faults.head_back_every are for plain rings of the stepped model",
+                  "set worlds = [\"model\"], drive = \"stepped\", and no overwrite, backward or sides");
+  }
+  const bool on_perf = scenario.runs_on(ring::RingKind::perf);
+  if (scenario.rings.size() > 1 || (faults.head_back_every > 0 && !on_perf)) {
+    return refuse(scenario,
+                  "faults.broken_sizes is about one kind of ring, and faults.head_back_every about perf rings",
+                  "write a scenario for each");
+  }
+  const bool too_large = std::any_of(faults.broken_sizes.begin(), faults.broken_sizes.end(),
+                                     [](std::uint32_t size) { return size > UINT16_MAX; });
+  if (!on_perf || !too_large) return {};
+  return refuse(scenario, "faults.broken_sizes holds more than the 16 bits of a perf header", "use 0 to 65535");
+}
+
 /// A kernel's lock cannot be asked to fail, and its rings start at 0: some records bring them so far, and no farther.
 ring::Result<void> validate_for_kernel(const Scenario& scenario) {
   if (!scenario.runs_in(WorldKind::kernel)) return {};
@@ -518,6 +560,7 @@ ring::Result<void> validate(const Scenario& scenario) {
   if (auto valid = validate_backward(scenario); !valid) return valid;
   if (auto valid = validate_perf(scenario); !valid) return valid;
   if (auto valid = validate_per_cpu(scenario); !valid) return valid;
+  if (auto valid = validate_lies(scenario); !valid) return valid;
   if (scenario.consumer.timeout_ns < 0 && !announces_every_record(scenario)) {
     return refuse(scenario, "it leaves records unannounced and gives the consumer no deadline",
                   "set consumer.timeout_ns");

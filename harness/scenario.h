@@ -106,6 +106,10 @@ struct FaultsPlan {
   std::uint32_t stall_every = 0;         ///< model: every n-th operation of a CPU stands still with its record BUSY ...
   std::uint32_t stall_turns = 0;         ///< ... for so many of the CPU's turns
   std::uint32_t lock_fails_percent = 0;  ///< model: that share of reservations finds the lock lost (KERNEL-RINGS 5.5)
+  /// Model: what the header says of one more record behind the last of each ring, in turn; none where it is empty.
+  std::vector<std::uint32_t> broken_sizes;
+  std::uint32_t broken_type = 9;      ///< of these: a perf record's type, PERF_RECORD_SAMPLE unless said
+  std::uint64_t head_back_every = 0;  ///< model, perf: each n-th time that it can, data_head steps back once
 
   friend bool operator==(const FaultsPlan&, const FaultsPlan&) = default;
 };

@@ -42,6 +42,7 @@ const ringside_consumer& wrapped_difference();
 const ringside_consumer& drops_empty();
 const ringside_consumer& short_buffer();
 const ringside_consumer& keeps_discarded();
+const ringside_consumer& trusts_length();
 
 // Views (ringbuf_views.cc).
 const ringside_consumer& consumes_first();

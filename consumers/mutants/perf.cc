@@ -41,6 +41,34 @@ struct HandsBackHalves : PerfSteps {
 struct CutsPadding : PerfSteps {
   static constexpr std::uint64_t delivered_of(std::uint64_t raw_bytes) { return raw_bytes / 8 * 8; }
 };
+struct CountsRawSize : PerfSteps {
+  static constexpr std::uint64_t delivered_of(std::uint64_t raw_bytes) { return raw_bytes + 4; }
+};
+struct AlignsPayload : PerfSteps {
+  static constexpr std::uint64_t raw_begins_at(std::uint64_t position) { return ring::round_up_8(position); }
+};
+struct FallsIntoHoles : PerfSteps {
+  static constexpr bool minds_holes = false;
+};
+struct StandsStill : PerfSteps {
+  static constexpr bool is_size(std::uint64_t size) { return size % 8 == 0; }
+};
+struct RunsPastTheHead : PerfSteps {
+  static constexpr bool ends_below(std::uint64_t /*size*/, std::uint64_t /*left*/) { return true; }
+};
+struct TakesAnyLoss : PerfSteps {
+  static constexpr bool is_whole_loss(std::uint64_t /*size*/) { return true; }
+};
+struct HidesDeliveries : PerfSteps {
+  static constexpr std::int64_t answer_of_drain(std::uint64_t delivered, int error) {
+    return error != 0 ? error : static_cast<std::int64_t>(delivered);
+  }
+};
+struct TakesBehindForAhead : PerfSteps {
+  static constexpr std::int64_t ahead(std::uint64_t head, std::uint64_t position, std::uint64_t ring_bytes) {
+    return static_cast<std::int64_t>(std::min(head - position, ring_bytes));
+  }
+};
 struct ShowsWhatWraps : PerfSteps {
   static constexpr bool in_place(bool /*contiguous*/) { return true; }
 };
@@ -71,19 +99,34 @@ class PassesInterruptUp : public HostPerfPoller {
     return woken == Woken::interrupted ? Woken::closed : woken;
   }
 };
-class EndsAtInterrupt : public ReadInto<PerfSteps, PassesInterruptUp> {
+
+/// Closes itself when its poller says so.
+template <class Poller>
+class EndsWith : public ReadInto<PerfSteps, Poller> {
  public:
   static constexpr ringside_consumer table(const char* name, const char* summary) {
-    return TableOf<EndsAtInterrupt>::make(
-        {.name = name, .summary = summary, .ring_kind = ring_kind, .claims = RINGSIDE_CLAIM_REPORTS_LOSS});
+    return TableOf<EndsWith>::make({.name = name,
+                                    .summary = summary,
+                                    .ring_kind = ReadInto<PerfSteps, Poller>::ring_kind,
+                                    .claims = RINGSIDE_CLAIM_REPORTS_LOSS});
   }
-  using ReadInto::ReadInto;
+  using ReadInto<PerfSteps, Poller>::ReadInto;
 
   int wait(std::int64_t timeout_ns) {
-    reader().set_deadline(deadline_behind(timeout_ns));
-    const Told told = reader().wait();
-    if (told == Told::closed) reader().close();
-    return answer_of(told);
+    this->reader().set_deadline(this->deadline_behind(timeout_ns));
+    const Told told = this->reader().wait();
+    if (told == Told::closed) this->reader().close();
+    return this->answer_of(told);
+  }
+};
+
+/// Takes a hang-up for the end, whatever lies in the ring.
+class EndsAtHangup : public HostPerfPoller {
+ public:
+  using HostPerfPoller::HostPerfPoller;
+  Woken wait(std::int64_t deadline_ns) {
+    const Woken woken = HostPerfPoller::wait(deadline_ns);
+    return (events() & RINGSIDE_POLLHUP) != 0 ? Woken::closed : woken;
   }
 };
 
@@ -126,6 +169,12 @@ const ringside_consumer& cpu_forgets_rest() {
 const ringside_consumer& cpu_by_index() {
   static constexpr ringside_consumer table =
       ParseForCpu<NumbersRingsByCpu>::table("cpu_by_index", "parse_for_cpu that takes a CPU's number for its ring's");
+  return table;
+}
+
+const ringside_consumer& cpu_falls_into_holes() {
+  static constexpr ringside_consumer table = ParseForCpu<FallsIntoHoles>::table(
+      "cpu_falls_into_holes", "parse_for_cpu that looks at CPU after CPU, be there a ring or none");
   return table;
 }
 
@@ -173,7 +222,13 @@ const ringside_consumer& read_loss_of_nothing() {
 
 const ringside_consumer& read_ends_at_interrupt() {
   static constexpr ringside_consumer table =
-      EndsAtInterrupt::table("read_ends_at_interrupt", "read_into that ends when a wait is interrupted");
+      EndsWith<PassesInterruptUp>::table("read_ends_at_interrupt", "read_into that ends when a wait is interrupted");
+  return table;
+}
+
+const ringside_consumer& read_ends_at_hangup() {
+  static constexpr ringside_consumer table =
+      EndsWith<EndsAtHangup>::table("read_ends_at_hangup", "read_into that ends when a descriptor has hung up");
   return table;
 }
 
@@ -195,9 +250,51 @@ const ringside_consumer& read_cuts_padding() {
   return table;
 }
 
+const ringside_consumer& read_counts_raw_size() {
+  static constexpr ringside_consumer table = ReadInto<CountsRawSize>::table(
+      "read_counts_raw_size", "read_into that counts raw_size's own bytes into the payload");
+  return table;
+}
+
+const ringside_consumer& read_aligns_payload() {
+  static constexpr ringside_consumer table = ReadInto<AlignsPayload>::table(
+      "read_aligns_payload", "read_into that takes payloads to begin at a multiple of 8");
+  return table;
+}
+
 const ringside_consumer& read_knows_no_time() {
   static constexpr ringside_consumer table =
       ReadInto<KnowsNoTime>::table("read_knows_no_time", "read_into that looks for raw_size where a sample's time is");
+  return table;
+}
+
+const ringside_consumer& read_stands_still() {
+  static constexpr ringside_consumer table =
+      ReadInto<StandsStill>::table("read_stands_still", "read_into that goes on by a header.size of 0");
+  return table;
+}
+
+const ringside_consumer& read_runs_past_head() {
+  static constexpr ringside_consumer table = ReadInto<RunsPastTheHead>::table(
+      "read_runs_past_head", "read_into that does not hold header.size against data_head");
+  return table;
+}
+
+const ringside_consumer& read_takes_any_loss() {
+  static constexpr ringside_consumer table = ReadInto<TakesAnyLoss>::table(
+      "read_takes_any_loss", "read_into that reads a count from a PERF_RECORD_LOST too short for one");
+  return table;
+}
+
+const ringside_consumer& read_takes_behind_for_ahead() {
+  static constexpr ringside_consumer table = ReadInto<TakesBehindForAhead>::table(
+      "read_takes_behind_for_ahead", "read_into that takes a data_head behind it for a full ring");
+  return table;
+}
+
+const ringside_consumer& cpu_hides_deliveries() {
+  static constexpr ringside_consumer table = ParseForCpu<HidesDeliveries>::table(
+      "cpu_hides_deliveries", "parse_for_cpu that returns an error in place of what it delivered");
   return table;
 }
 

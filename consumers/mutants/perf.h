@@ -11,6 +11,8 @@ namespace ringside::consumers::mutant {
 const ringside_consumer& cpu_no_last_look();
 const ringside_consumer& cpu_forgets_rest();
 const ringside_consumer& cpu_by_index();
+const ringside_consumer& cpu_falls_into_holes();
+const ringside_consumer& cpu_hides_deliveries();
 const ringside_consumer& cpu_no_last_drain();
 const ringside_consumer& cpu_ignores_stop();
 const ringside_consumer& cpu_hands_back_first();
@@ -20,10 +22,17 @@ const ringside_consumer& read_deadline_first();
 const ringside_consumer& read_loss_as_sample();
 const ringside_consumer& read_loss_of_nothing();
 const ringside_consumer& read_ends_at_interrupt();
+const ringside_consumer& read_ends_at_hangup();
 const ringside_consumer& read_spins_on_hangup();
 const ringside_consumer& read_tail_by_halves();
 const ringside_consumer& read_cuts_padding();
+const ringside_consumer& read_counts_raw_size();
+const ringside_consumer& read_aligns_payload();
 const ringside_consumer& read_knows_no_time();
+const ringside_consumer& read_stands_still();
+const ringside_consumer& read_runs_past_head();
+const ringside_consumer& read_takes_any_loss();
+const ringside_consumer& read_takes_behind_for_ahead();
 // `session` and `session_merge`.
 const ringside_consumer& session_oversleeps();
 const ringside_consumer& session_claims_order();

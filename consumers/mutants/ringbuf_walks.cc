@@ -52,6 +52,9 @@ struct ShortBuffer : RingbufSteps {
 struct KeepsDiscarded : RingbufSteps {
   static constexpr bool publishes_passed = false;
 };
+struct TrustsLength : RingbufSteps {
+  static constexpr bool ends_below(std::uint64_t /*span*/, std::uint64_t /*left*/) { return true; }
+};
 
 }  // namespace
 
@@ -112,6 +115,12 @@ const ringside_consumer& short_buffer() {
 const ringside_consumer& keeps_discarded() {
   static constexpr ringside_consumer table = Copy<KeepsDiscarded>::table(
       "keeps_discarded", "copy that hands discarded records back with the next record only");
+  return table;
+}
+
+const ringside_consumer& trusts_length() {
+  static constexpr ringside_consumer table =
+      Callback<TrustsLength>::table("trusts_length", "callback that does not hold a record's length against the ring");
   return table;
 }
 
