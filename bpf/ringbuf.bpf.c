@@ -5,12 +5,45 @@
 //
 // Every record is written twice where it lies in the ring: as a draft as soon as it is reserved, and finally just
 // before it is committed. So a consumer that reads it too early reads a draft, and says so.
+//
+// ringbuf_per_cpu.bpf.c compiles the same for one ring a CPU.
 #include "bpf/common.bpf.h"
 
+#ifdef RINGSIDE_PER_CPU
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+  __uint(max_entries, 1);
+  __uint(key_size, sizeof(__u32));
+  __uint(value_size, sizeof(__u32));
+} ring SEC(".maps");
+
+/* enum ringside_stamp: what each record begins with. */
+const volatile __u32 stamp = RINGSIDE_STAMP_NONE;
+
+/* The ring of this CPU, or null where the CPU has none. */
+static __always_inline void* ring_here(void) {
+  __u32 cpu = bpf_get_smp_processor_id();
+  return bpf_map_lookup_elem(&ring, &cpu);
+}
+#else
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
   __uint(max_entries, 4096);
 } ring SEC(".maps");
+
+#define stamp RINGSIDE_STAMP_NONE
+
+static __always_inline void* ring_here(void) { return &ring; }
+#endif
+
+#define STAMP_BYTES (stamp == RINGSIDE_STAMP_NONE ? 0 : sizeof(__u64))
+
+/* A look-up that found no ring counts as a failed attempt. */
+static __always_inline long no_ring(struct ringside_counters* counters) {
+  count_attempt(counters);
+  count_failure(counters, -ENOENT);
+  return -ENOENT;
+}
 
 /* What one record is to be; `final` is RINGSIDE_STATE_COMMITTED or RINGSIDE_STATE_DOOMED. */
 struct order {
@@ -50,8 +83,10 @@ static __always_inline void write_fixed(__u64* words, const struct record* recor
  */
 static __always_inline long put_fixed(struct ringside_counters* counters, const struct order* order, const __u32 size) {
   struct record record = {.source = order->source, .state = RINGSIDE_STATE_DRAFT, .length = size};
+  void* here = ring_here();
+  if (!here) return no_ring(counters);
   count_attempt(counters);
-  __u64* words = bpf_ringbuf_reserve(&ring, size, 0);
+  __u64* words = bpf_ringbuf_reserve(here, size, 0);
   if (!words) {
     count_failure(counters, -ENOSPC);
     return -ENOSPC;
@@ -77,7 +112,7 @@ static __always_inline void put_into(struct bpf_dynptr* place, __u8* buffer, con
   /* Said again where it matters: verifiers before 6.12 forget a bound that was spilled. */
   barrier_var(length);
   if (length > scratch_bytes) return;
-  bpf_dynptr_write(place, 0, buffer, length, 0);
+  bpf_dynptr_write(place, STAMP_BYTES, buffer, length, 0);
 }
 
 static __always_inline void put_draft(struct bpf_dynptr* place, __u8* buffer, struct ringside_counters* counters,
@@ -96,10 +131,31 @@ static __always_inline void put_final(struct bpf_dynptr* place, __u8* buffer, st
   put_into(place, buffer, &record);
 }
 
-/* Reserves any size. A failed reservation is told as ENOSPC, whatever the helper's errno [1.7]. */
-static __always_inline long reserve(struct ringside_counters* counters, __u32 size, struct bpf_dynptr* place) {
+/*
+ * The stamp of a BUSY record. The exchange is a full barrier between the reservation and the reading of the clock,
+ * which is none: without it the new producer_pos may still be hidden from who has seen a younger stamp.
+ */
+static __always_inline void put_stamp(struct bpf_dynptr* place, __u64 time_ns) {
+  if (stamp == RINGSIDE_STAMP_INSIDE) {
+    __u64 word = 0;
+    __sync_lock_test_and_set(&word, 1);
+    time_ns = bpf_ktime_get_ns();
+  }
+  bpf_dynptr_write(place, 0, &time_ns, sizeof(time_ns), 0);
+}
+
+/*
+ * Reserves any size, and stamps what begins with its time. A failed reservation is told as ENOSPC, whatever the
+ * helper's errno [1.7].
+ */
+static __always_inline long reserve(struct ringside_counters* counters, void* here, __u32 size,
+                                    struct bpf_dynptr* place) {
+  __u64 time_ns = stamp == RINGSIDE_STAMP_BEFORE ? bpf_ktime_get_ns() : 0;
   count_attempt(counters);
-  if (!bpf_ringbuf_reserve_dynptr(&ring, size, 0, place)) return 0;
+  if (!bpf_ringbuf_reserve_dynptr(here, size + STAMP_BYTES, 0, place)) {
+    if (stamp != RINGSIDE_STAMP_NONE) put_stamp(place, time_ns);
+    return 0;
+  }
   count_failure(counters, -ENOSPC);
   return -ENOSPC;
 }
@@ -108,7 +164,9 @@ static __always_inline long reserve(struct ringside_counters* counters, __u32 si
 static __always_inline long put_any(struct ringside_counters* counters, const struct order* order, __u8* buffer,
                                     const struct ringside_op* nested) {
   struct bpf_dynptr place;
-  long result = reserve(counters, order->size, &place);
+  void* here = ring_here();
+  if (!here) return no_ring(counters);
+  long result = reserve(counters, here, order->size, &place);
   if (result) {
     bpf_ringbuf_discard_dynptr(&place, 0);
     return result;
@@ -123,10 +181,12 @@ static __always_inline long put_any(struct ringside_counters* counters, const st
   return result;
 }
 
-/* bpf_ringbuf_output. The record is complete before it is reserved, so it takes its number first. */
+/* bpf_ringbuf_output. The record is complete before it is reserved, so it takes its number first. It has no stamp. */
 static __always_inline long put_output(struct ringside_counters* counters, const struct order* order, __u8* buffer) {
   __u32 size = order->size;
+  void* here = ring_here();
   if (size > scratch_bytes) return -E2BIG;
+  if (!here) return no_ring(counters);
   count_attempt(counters);
   struct record record = {.source = order->source,
                           .state = RINGSIDE_STATE_COMMITTED,
@@ -136,7 +196,7 @@ static __always_inline long put_output(struct ringside_counters* counters, const
     write_record(buffer, &record);
     announce(counters, record.sequence);
   }
-  long result = bpf_ringbuf_output(&ring, buffer, size, order->flags);
+  long result = bpf_ringbuf_output(here, buffer, size, order->flags);
   if (result) {
     count_failure(counters, result);
     return result;
@@ -153,7 +213,7 @@ static __always_inline long run_op(const struct ringside_op* op, __u8* buffer) {
                         .final = op->action == RINGSIDE_DISCARD ? RINGSIDE_STATE_DOOMED : RINGSIDE_STATE_COMMITTED,
                         .flags = op->flags};
   if (op->action == RINGSIDE_OUTPUT) return put_output(counters, &order, buffer);
-  if (op->size == 64 && !op->nested) return put_fixed(counters, &order, 64);
+  if (op->size == 64 && !op->nested && stamp == RINGSIDE_STAMP_NONE) return put_fixed(counters, &order, 64);
   return put_any(counters, &order, buffer, op);
 }
 
@@ -298,7 +358,12 @@ int hold(struct hold_args* args) {
   if (!buffer) return 0;
   struct order order = {.source = slot->source, .size = slot->min_size, .flags = slot->flags};
   struct bpf_dynptr place;
-  long result = reserve(counters, order.size, &place);
+  void* here = ring_here();
+  if (!here) {
+    args->result = no_ring(counters);
+    return 0;
+  }
+  long result = reserve(counters, here, order.size, &place);
   if (result) {
     bpf_ringbuf_discard_dynptr(&place, 0);
     args->result = result;
@@ -325,7 +390,10 @@ int hold(struct hold_args* args) {
 static long nested_step(__u32 index, __u8** buffer) {
   struct ringside_counters* counters = counters_of(shared.nested.source);
   struct order order = {.source = shared.nested.source, .size = shared.nested.size, .final = RINGSIDE_STATE_COMMITTED};
-  put_output(counters, &order, *buffer);
+  if (stamp == RINGSIDE_STAMP_NONE)
+    put_output(counters, &order, *buffer);
+  else
+    put_any(counters, &order, *buffer, 0);
   return 0;
 }
 

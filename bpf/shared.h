@@ -52,6 +52,9 @@ struct ringside_op {
   __s32 result; /* 0 or a negative errno: ETIMEDOUT when the nested interrupt did not come in time */
 };
 
+/* ring::Stamp, as the programs take it. */
+enum ringside_stamp { RINGSIDE_STAMP_NONE = 0, RINGSIDE_STAMP_BEFORE = 1, RINGSIDE_STAMP_INSIDE = 2 };
+
 /* Why a flood program returned: its return value. */
 enum ringside_flood_end {
   RINGSIDE_FLOOD_BATCH = 0,   /* the batch is done, run it again */

@@ -13,6 +13,7 @@
 #include <random>
 
 #include "cli/values.h"
+#include "harness/compare/preset.h"
 #include "harness/list.h"
 #include "harness/nearest.h"
 #include "harness/shell.h"
@@ -74,6 +75,10 @@ struct Flags {
   Flag touch{"--touch", "what is done with a payload: none, line, all, copy; default: line and all", "TOUCH", true};
   Flag rounds{"--rounds", "rounds that count, such as 15; default: 15", "N"};
   Flag base{"--base", "whose ratio is 1; default: libbpf, where it is compared", "NAME"};
+  Flag baseline{"--baseline", "an earlier report (json): what is slower than there is told, and ends with 1", "FILE"};
+  Flag least{"--least", "with --baseline: the least change that counts, percent; default: 5", "N"};
+  Flag preset{"--preset", "a published comparison, asked again: zero-copy-debate; other flags change it", "NAME"};
+  Flag part{"--part", "be one round of a comparison, without judging: what a comparison runs round by round", "N"};
   Flag seed{"--seed", "every choice is drawn from it, decimal or 0x; default: a new one", "S"};
   Flag hang_timeout{"--hang-timeout",
                     "a call without progress for so long is a hang, such as 500ms or 10s; a bare number is seconds",
@@ -92,8 +97,8 @@ struct Flags {
               &shard,  &checkpoint, &resume,      &seed, &format, &output,     &quiet};
     if (command == "replay") return {&program, &gdb, &format, &output, &quiet};
     if (command == "compare")
-      return {&world, &consumer, &plugin,       &size,   &ring_size, &touch, &rounds,
-              &base,  &seed,     &hang_timeout, &format, &output,    &quiet};
+      return {&preset,   &world, &consumer, &plugin, &size,         &ring_size, &touch,  &rounds, &base,
+              &baseline, &part,  &least,    &seed,   &hang_timeout, &format,    &output, &quiet};
     if (command == "mutants") return {&world, &consumer, &seed, &hang_timeout, &format, &output, &quiet};
     return {&format, &output, &quiet};
   }
@@ -143,7 +148,7 @@ std::string description_of(const std::string& command, const Flag& flag) {
   if (command == "compare" && flag.name == "--plugin") {
     return "a shared object with a consumer (ring/consumer.h) to compare, too";
   }
-  if (command == "compare" && flag.name == "--format") return "table, json or csv; default: table";
+  if (command == "compare" && flag.name == "--format") return "table, json, csv or html; default: table";
   if (command == "explore" && flag.name == "--jobs") return "processes that search a program; default: 1";
   if (command == "explore" && flag.name == "--format") return "table, json or html; default: table";
   if (command == "replay" && flag.name == "--format") {
@@ -319,15 +324,18 @@ std::uint64_t drawn_seed() {
 
 ring::Result<void> take_compare_format(const Flag& flag, harness::CompareFormat& format) {
   if (!flag.given()) return {};
-  const std::string& name = flag.values.front();
-  if (name != "table" && name != "json" && name != "csv") {
-    return usage(flag, BadValue{fmt::format("\"{}\" is no format of a comparison", harness::one_line(name)),
-                                "use table, json or csv"});
+  using harness::CompareFormat;
+  for (const auto& [name, known] : {std::pair{"table", CompareFormat::table},
+                                    {"json", CompareFormat::json},
+                                    {"csv", CompareFormat::csv},
+                                    {"html", CompareFormat::html}}) {
+    if (flag.values.front() != name) continue;
+    format = known;
+    return {};
   }
-  format = name == "json"  ? harness::CompareFormat::json
-           : name == "csv" ? harness::CompareFormat::csv
-                           : harness::CompareFormat::table;
-  return {};
+  return usage(flag,
+               BadValue{fmt::format("\"{}\" is no format of a comparison", harness::one_line(flag.values.front())),
+                        "use table, json, csv or html"});
 }
 
 /// Of explore and of tokens there is a page, which no other report has.
@@ -383,7 +391,17 @@ ring::Result<void> take_each(const Flag& flag, Parse parse, std::vector<T>& targ
 }
 
 /// Records are of 32 bits; a comparison has one world.
-ring::Result<void> take_compare(const Flags& flags, const Invocation& invocation, harness::CompareOptions& options) {
+ring::Result<void> take_compare(const Flags& flags, Invocation& invocation) {
+  harness::CompareOptions& options = invocation.compare;
+  if (flags.preset.given()) {
+    const std::string& name = flags.preset.values.front();
+    const auto preset = harness::preset_options(name);
+    if (!preset) {
+      return usage(flags.preset, BadValue{fmt::format("\"{}\" is not known", harness::one_line(name)),
+                                          harness::suggestion(name, harness::preset_names())});
+    }
+    options = *preset;
+  }
   std::vector<harness::WorldKind> worlds{options.world};
   if (const auto taken = take(flags.world, parse_worlds, worlds); !taken) return taken;
   if (worlds.size() != 1 || worlds.front() == harness::WorldKind::explored) {
@@ -403,7 +421,13 @@ ring::Result<void> take_compare(const Flags& flags, const Invocation& invocation
   if (taken && rounds > 100'000) return usage(flags.rounds, BadValue{"it is above 100000", "write less"});
   options.rounds = static_cast<std::uint32_t>(rounds);
   if (taken && flags.base.given()) options.base = flags.base.values.front();
-  options.consumers = invocation.options.consumers;
+  if (taken) taken = take(flags.baseline, parse_path, invocation.baseline);
+  if (taken) taken = take(flags.least, parse_count, invocation.least_percent);
+  std::uint64_t part = 0;
+  if (taken) taken = take(flags.part, parse_count, part);
+  if (taken && part > 100'000) return usage(flags.part, BadValue{"it is above 100000", "write less"});
+  options.part = static_cast<std::uint32_t>(part);
+  if (flags.consumer.given()) options.consumers = invocation.options.consumers;
   options.plugin = invocation.options.plugin;
   options.seed = invocation.options.seed;
   options.hang_timeout_ms = invocation.options.hang_timeout_ms;
@@ -439,7 +463,7 @@ ring::Result<void> take_all(const Flags& flags, Invocation& invocation) {
   if (taken) taken = take(flags.records, parse_count, options.records);
   if (taken) taken = take(flags.seed, parse_seed, options.seed);
   if (taken) taken = take(flags.hang_timeout, parse_duration_ms, options.hang_timeout_ms);
-  if (taken && invocation.command == Command::compare) taken = take_compare(flags, invocation, invocation.compare);
+  if (taken && invocation.command == Command::compare) taken = take_compare(flags, invocation);
   if (taken) taken = take_explore(flags, invocation.explore);
   if (taken) taken = take(flags.program, parse_path, invocation.program);
   if (taken) taken = take(flags.gdb, parse_switch, invocation.gdb);

@@ -52,6 +52,8 @@ struct Invocation {
   ConformAsk conform;               ///< of conform
   ExploreAsk explore;               ///< of explore, and html of replay
   harness::CompareOptions compare;  ///< of compare
+  std::string baseline;             ///< of compare; empty: none
+  std::uint64_t least_percent = 5;  ///< the least change that counts
   harness::CompareFormat compare_format = harness::CompareFormat::table;  ///< of compare, instead of format
   std::string topic;                                                      ///< of list; empty: everything
   std::string file;                                                       ///< of replay: a script's path, or a token

@@ -61,11 +61,22 @@ TEST_F(CommandLine, ReadsEveryFlagOfCompare) {
   EXPECT_EQ(read({"compare"}).compare.world, WorldKind::kernel);
 }
 
+TEST_F(CommandLine, APresetIsChangedByOtherFlags) {
+  const harness::CompareOptions options =
+      read({"compare", "--preset", "zero-copy-debate", "--ring-size", "64M", "--rounds", "3"}).compare;
+  EXPECT_EQ(options.sizes, (std::vector<std::uint32_t>{128, 512, 1024, 2048}));
+  EXPECT_EQ(options.ring_bytes, 64u << 20);
+  EXPECT_EQ(options.rounds, 3u);
+  EXPECT_EQ(options.base, "read_into");
+  EXPECT_EQ(complaint({"compare", "--preset", "debate"}),
+            "read --preset: \"debate\" is not known; valid: zero-copy-debate");
+}
+
 TEST_F(CommandLine, RefusesWhatNoComparisonIs) {
   EXPECT_EQ(complaint({"compare", "--world", "both"}),
             "read --world: a comparison is of one world; write model or kernel");
   EXPECT_EQ(complaint({"compare", "--format", "junit"}),
-            "read --format: \"junit\" is no format of a comparison; use table, json or csv");
+            "read --format: \"junit\" is no format of a comparison; use table, json, csv or html");
   EXPECT_NE(complaint({"compare", "--size", "8G"}).find("above 2^32"), std::string::npos);
   EXPECT_NE(complaint({"compare", "--touch", "lime"}).find("did you mean \"line\"?"), std::string::npos);
 }

@@ -269,6 +269,23 @@ class Interrupted(Case):
         self.assertIn("wall_ns_a_record", series["copy"])
         self.assertIn("convicted of", series["ignore_busy"]["reason"])
 
+    def test_what_is_slower_than_the_baseline_ends_with_1(self):
+        kept = str(self.folder / "baseline.json")
+        asked = ("compare", "--world", "model", "--ring-size", "64K", "--rounds", "8", "--size", "64",
+                 "--consumer", "copy", "read", "--quiet")
+        self.assertEqual(ringside(*asked, "--format", "json", "--output", kept).returncode, 0)
+        report = json.loads(Path(kept).read_text(encoding="utf-8"))
+        for series in report["series"]:  # as if all had been ten times as fast then
+            times = series["wall_ns_a_record"]
+            times["rounds"] = [each / 10 for each in times["rounds"]]
+        Path(kept).write_text(json.dumps(report), encoding="utf-8")
+        result = ringside(*asked, "--baseline", kept)
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        self.assertIn("times as slow", result.stdout)
+        self.assertIn("slower than the baseline: 4 figures", result.stdout)
+        Path(kept).write_text("{}", encoding="utf-8")
+        self.assert_refused(ringside(*asked, "--baseline", kept), 2, kept, "no report of a comparison")
+
     def test_a_comparison_that_cannot_be_is_refused(self):
         self.assert_refused(ringside("compare", "--consumer", "drain_all"), 2, "drain_all", "no BPF ring buffer")
         self.assert_refused(ringside("compare", "--size", "12"), 2, "multiples of 8")

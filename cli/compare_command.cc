@@ -4,13 +4,15 @@
 #include <fmt/format.h>
 
 #include "cli/reporting.h"
+#include "harness/compare/baseline.h"
 #include "harness/doctor.h"
 #include "ring/signals.h"
 
 namespace ringside::cli {
 
 int compare(const Invocation& invocation) {
-  const harness::CompareOptions& options = invocation.compare;
+  harness::CompareOptions options = invocation.compare;
+  if (options.part == 0) options.command = "/proc/self/exe";
   const auto plan = plan_compare(options);
   if (!plan) return fail(plan.error(), exit_usage);
   const ring::Result<OutputFile> output = OutputFile::prepare(invocation.output);
@@ -20,6 +22,9 @@ int compare(const Invocation& invocation) {
       return fail({"compare on kernel rings", *obstacle, "`ringside doctor` tells more; --world model needs none", 0},
                   exit_cannot);
     }
+  }
+  if (!invocation.baseline.empty()) {
+    if (const auto sound = harness::check_baseline(invocation.baseline); !sound) return fail(sound.error(), exit_usage);
   }
   auto report = begun_report<harness::CompareReport>(invocation, plan->drains);
   if (!invocation.quiet) write_remark(fmt::format("{}\n", invocation.repeat));
@@ -35,6 +40,12 @@ int compare(const Invocation& invocation) {
   if (!run) return fail(run.error(), exit_cannot);
   report.duration_seconds = ring::steady_seconds() - begin;
   report.interrupted_by = ring::interrupted_by();
+  if (!invocation.baseline.empty() && report.interrupted_by == 0) {
+    const double least = static_cast<double>(invocation.least_percent) / 100;
+    if (const auto held = harness::hold_against(invocation.baseline, least, report); !held) {
+      return fail(held.error(), exit_usage);
+    }
+  }
   const auto written = output->write(render(report, invocation.compare_format, style_of(*output)));
   if (!written) return fail(written.error(), exit_cannot);
   if (!output->is_standard_output()) remark_on_file(invocation, verdict_line(report, {}));

@@ -45,7 +45,8 @@ int exit_status(const harness::ExploreReport& report) {
 int exit_status(const harness::CompareReport& report) {
   const auto has_figure = [](const harness::CompareSeries& series) { return series.has_figure(); };
   const auto figures = std::count_if(report.series.begin(), report.series.end(), has_figure);
-  return status_of(report.interrupted_by, report.convicted().size(), 0, static_cast<std::size_t>(figures));
+  return status_of(report.interrupted_by, report.convicted().size() + report.slower(), 0,
+                   static_cast<std::size_t>(figures));
 }
 
 }  // namespace ringside::cli

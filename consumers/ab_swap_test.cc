@@ -36,7 +36,8 @@ struct Swap {
             .watermark_bytes = 0,
             .swap = &words,
             .sample_type = 0,
-            .backward = 0};
+            .backward = 0,
+            .stamp_bytes = 0};
   }
   /// What a program does that is on that side.
   void put(std::size_t side, std::uint32_t number) {

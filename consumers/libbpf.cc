@@ -24,8 +24,16 @@ class Libbpf {
   Libbpf(const ringside_ring_set& rings, const ringside_host& host) : rings_(rings), host_(host) {}
 
   int start() {
-    ring_.reset(ring_buffer__new(rings_.map_fd, on_sample, this, nullptr));
-    return ring_ == nullptr ? -errno : 0;
+    const std::uint32_t count = rings_.ring_count > 1 ? rings_.ring_count : 1;
+    sources_ = allocate<Source>(count);
+    if (sources_ == nullptr) return -ENOMEM;
+    for (std::uint32_t index = 0; index < count; ++index) {
+      sources_[index] = {.self = this, .ring = index};
+      // Of several rings the set's map is an array.
+      const int error = add(count == 1 ? rings_.map_fd : rings_.rings[index].fd, &sources_[index]);
+      if (error != 0) return error;
+    }
+    return 0;
   }
 
   std::int64_t drain(std::uint64_t max_records) {
@@ -48,9 +56,21 @@ class Libbpf {
  private:
   static constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 
+  /// What libbpf passes with each record of a ring.
+  struct Source {
+    Libbpf* self = nullptr;
+    std::uint32_t ring = 0;
+  };
+
   struct Free {
     void operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
   };
+
+  int add(int fd, Source* source) {
+    if (ring_ != nullptr) return ring_buffer__add(ring_.get(), fd, on_sample, source);
+    ring_.reset(ring_buffer__new(fd, on_sample, source, nullptr));
+    return ring_ == nullptr ? -errno : 0;
+  }
 
   int consume() { return ring_buffer__consume(ring_.get()); }
 
@@ -65,8 +85,10 @@ class Libbpf {
   }
 
   static int on_sample(void* context, void* data, std::size_t size) {
-    Libbpf& self = *static_cast<Libbpf*>(context);
-    const ringside_record record{.ring = 0, .reserved = 0, .data = data, .size = size, .token = 0, .time_ns = 0};
+    const Source& source = *static_cast<const Source*>(context);
+    Libbpf& self = *source.self;
+    const ringside_record record{
+        .ring = source.ring, .reserved = 0, .data = data, .size = size, .token = 0, .time_ns = 0};
     ++self.delivered_;
     --self.left_;
     const bool stop = self.host_.deliver(self.host_.context, &record) > 0;
@@ -75,6 +97,7 @@ class Libbpf {
 
   const ringside_ring_set& rings_;
   const ringside_host& host_;
+  std::unique_ptr<Source[]> sources_;
   std::unique_ptr<ring_buffer, Free> ring_;
   std::uint64_t left_ = 0;
   std::uint64_t delivered_ = 0;

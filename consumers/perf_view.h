@@ -116,6 +116,8 @@ struct PerfSteps {
   static constexpr bool holds_back = true;
   /// What a session takes for older, and how long it sleeps when so much time is left (< 0: no deadline).
   static constexpr bool is_older(std::uint64_t time_ns, std::uint64_t than_ns) { return time_ns < than_ns; }
+  /// The time that a session tells of a sample when that of the last one was `last_ns`.
+  static constexpr std::uint64_t told(std::uint64_t time_ns, std::uint64_t /*last_ns*/) { return time_ns; }
   static constexpr std::int64_t sleep_ns(std::int64_t wanted_ns, std::int64_t left_ns) {
     return left_ns < 0 ? wanted_ns : std::min(wanted_ns, left_ns);
   }

@@ -12,6 +12,7 @@
 #include "consumers/mutants/mutants.h"
 #include "consumers/mutants/ordering.h"
 #include "consumers/mutants/perf.h"
+#include "consumers/mutants/time_merge.h"
 #include "consumers/strategies.h"
 
 namespace ringside::consumers {
@@ -27,35 +28,21 @@ const Item* find(std::span<const Item> items, std::string_view name) {
 }  // namespace
 
 std::span<const Entry> strategies() {
-  static const std::array all{Entry{&copy()},
-                              Entry{&zero_copy()},
-                              Entry{&callback()},
-                              Entry{&read()},
-                              Entry{&read_into()},
-                              Entry{&peek_consume()},
-                              Entry{&guarded_peek()},
-                              Entry{&mutex_peek()},
-                              Entry{&iterator()},
-                              Entry{&visit()},
-                              Entry{&take()},
-                              Entry{&token_commit()},
-                              Entry{&lease()},
-                              Entry{&batch_release()},
-                              Entry{&prefetch_view()},
-                              Entry{&busy_poll()},
-                              Entry{&copy_level()},
-                              Entry{&copy_level_fence()},
-                              Entry{&libbpf()},
-                              Entry{&overwrite_snapshot()},
-                              Entry{&drain_all()},
-                              Entry{&ab_swap()},
-                              Entry{&libbpf_perf()},
-                              Entry{&parse_for_cpu()},
-                              Entry{&drain_cpu()},
-                              Entry{&session()},
-                              Entry{&session_watermark()},
-                              Entry{&session_merge()},
-                              Entry{&overwritable()}};
+  static const std::array all{Entry{&copy()},          Entry{&zero_copy()},
+                              Entry{&callback()},      Entry{&read()},
+                              Entry{&read_into()},     Entry{&peek_consume()},
+                              Entry{&guarded_peek()},  Entry{&mutex_peek()},
+                              Entry{&iterator()},      Entry{&visit()},
+                              Entry{&take()},          Entry{&token_commit()},
+                              Entry{&lease()},         Entry{&batch_release()},
+                              Entry{&prefetch_view()}, Entry{&busy_poll()},
+                              Entry{&copy_level()},    Entry{&copy_level_fence()},
+                              Entry{&libbpf()},        Entry{&overwrite_snapshot()},
+                              Entry{&time_merge()},    Entry{&drain_all()},
+                              Entry{&ab_swap()},       Entry{&libbpf_perf()},
+                              Entry{&parse_for_cpu()}, Entry{&drain_cpu()},
+                              Entry{&session()},       Entry{&session_watermark()},
+                              Entry{&session_merge()}, Entry{&overwritable()}};
   return all;
 }
 
@@ -335,10 +322,37 @@ std::vector<Mutant> perf_mutants() {
                  .and_explored("session_claims_order", DefectKind::reordered)},
       Mutant{&mutant::session_by_arrival(), DefectKind::reordered, "Hands out ring after ring, whatever the times.",
              "K2", on_both("time_order").and_explored("session_by_arrival", DefectKind::reordered)},
+      Mutant{&mutant::session_makes_times_up(), DefectKind::protocol,
+             "Hands out ring after ring, and tells times that never fall.", "K5", on_both("time_order")},
       Mutant{&mutant::session_no_hold(), DefectKind::reordered,
              "Takes the second look right behind the first, while a stamped record is not published yet.", "Q3",
              on_model_only("time_order", "A step on a kernel is a whole output: nobody looks within it.")
                  .and_explored("session_no_hold", DefectKind::reordered)}};
+}
+
+/// Of `time_merge`, by mutants/time_merge.cc.
+std::vector<Mutant> merge_mutants() {
+  using ring::DefectKind;
+  constexpr std::string_view whole_outputs = "A step on a kernel is a whole output: nobody looks within it.";
+  return {
+      Mutant{&mutant::merge_ignores_busy(), DefectKind::reordered,
+             "Hands a record out while one of another ring is BUSY, which may be older.", "Q3",
+             on_both("stamped_busy").and_explored("merge_ignores_busy", DefectKind::reordered)},
+      Mutant{&mutant::merge_positions_first(), DefectKind::reordered,
+             "Takes the positions, and only then looks for the newest stamp.", "K1",
+             on_model_only("stamped_many", whole_outputs).and_explored("merge_positions_first", DefectKind::reordered)},
+      Mutant{&mutant::merge_without_bound(), DefectKind::reordered,
+             "Hands out what is younger than anything that it had seen before it took the positions.", "K1",
+             on_model_only("stamped_many", whole_outputs).and_explored("merge_without_bound", DefectKind::reordered)},
+      Mutant{&mutant::merge_by_arrival(), DefectKind::reordered, "Hands out ring after ring, whatever the times.", "K2",
+             on_both("stamped").and_explored("merge_by_arrival", DefectKind::reordered)},
+      Mutant{&mutant::merge_makes_times_up(), DefectKind::protocol,
+             "Hands out ring after ring, and tells times that never fall.", "K5", on_both("stamped")},
+      Mutant{&mutant::merge_tells_no_time(), DefectKind::protocol, "Claims the order of time, and tells none.", "K1",
+             on_both("stamped")},
+      Mutant{&mutant::merge_without_fence(), DefectKind::reordered,
+             "Takes the positions behind the newest stamp without a full fence in between.", "A1",
+             explored_only("merge_without_fence", DefectKind::reordered)}};
 }
 
 std::vector<Mutant> joined(std::initializer_list<std::vector<Mutant>> lists) {
@@ -350,8 +364,8 @@ std::vector<Mutant> joined(std::initializer_list<std::vector<Mutant>> lists) {
 }  // namespace
 
 std::span<const Mutant> mutants() {
-  static const std::vector<Mutant> all =
-      joined({general_mutants(), ringbuf_mutants(), ordering_mutants(), perf_mutants(), backward_mutants()});
+  static const std::vector<Mutant> all = joined(
+      {general_mutants(), ringbuf_mutants(), ordering_mutants(), merge_mutants(), perf_mutants(), backward_mutants()});
   return all;
 }
 

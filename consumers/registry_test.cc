@@ -22,7 +22,7 @@ std::vector<const ringside_consumer*> all_tables() {
 }
 
 TEST(Registry, HoldsWhatTheDebatesAreAbout) {
-  EXPECT_GE(strategies().size(), 29u);
+  EXPECT_GE(strategies().size(), 30u);
   EXPECT_GE(mutants().size(), 70u);
 }
 

@@ -362,10 +362,10 @@ TEST_P(RingbufConsumers, WaitLeavesItToDrainToTellOfABrokenRing) {
 }
 
 std::vector<const ringside_consumer*> sleepers() {
-  return {
-      &copy(),         &callback(),     &zero_copy(),  &overwrite_snapshot(), &read(),          &read_into(),
-      &peek_consume(), &guarded_peek(), &mutex_peek(), &iterator(),           &visit(),         &take(),
-      &token_commit(), &lease(),        &copy_level(), &batch_release(),      &prefetch_view(), &copy_level_fence()};
+  return {&copy(),         &callback(),     &zero_copy(),  &overwrite_snapshot(), &read(),          &read_into(),
+          &peek_consume(), &guarded_peek(), &mutex_peek(), &iterator(),           &visit(),         &take(),
+          &token_commit(), &lease(),        &copy_level(), &batch_release(),      &prefetch_view(), &copy_level_fence(),
+          &time_merge()};
 }
 std::vector<const ringside_consumer*> all_strategies() {
   std::vector<const ringside_consumer*> all = sleepers();

@@ -27,7 +27,8 @@ class Session {
 
   std::int64_t drain(std::uint64_t max_records) {
     return session_.read(max_records, [this](const SessionRecord& record) {
-      return hand_to_host(host_, record.ring, record.what, record.time_ns);
+      told_ns_ = Steps::told(record.time_ns, told_ns_);
+      return hand_to_host(host_, record.ring, record.what, told_ns_);
     });
   }
   int wait(std::int64_t timeout_ns) { return session_.sleep_until_ready(Deadline(host_, timeout_ns)); }
@@ -41,6 +42,7 @@ class Session {
 
   const ringside_host& host_;
   PerfSession<Steps, order> session_;
+  std::uint64_t told_ns_ = 0;
 };
 
 }  // namespace ringside::consumers

@@ -27,6 +27,7 @@ const ringside_consumer& prefetch_view();
 const ringside_consumer& busy_poll();
 const ringside_consumer& copy_level();
 const ringside_consumer& copy_level_fence();
+const ringside_consumer& time_merge();
 // BPF rings and perf rings.
 const ringside_consumer& read_into();
 // Perf rings.

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "explore/report.h"
+#include "ring/html.h"
 
 namespace ringside::explore {
 namespace {
@@ -21,49 +22,13 @@ constexpr std::size_t left = 44;
 constexpr std::size_t most_letters = 44;  ///< that a box holds
 
 constexpr const char* style = R"(
-:root { color-scheme: light dark; --ink: #1c1e21; --paper: #ffffff; --faint: #6b7280; --line: #d1d5db; --box: #f3f4f6;
-  --bad: #b91c1c; --good: #15803d; --seen: #2563eb; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e5e7eb; --paper: #111418; --faint: #9ca3af; --line: #374151;
-  --box: #1f2630; --bad: #f87171; --good: #4ade80; --seen: #60a5fa; } }
-body { margin: 2rem auto; max-width: 70rem; padding: 0 1rem; background: var(--paper); color: var(--ink);
-  font: 16px/1.5 system-ui, sans-serif; }
-code, pre, svg text, td.what { font-family: ui-monospace, monospace; font-size: 13px; }
-pre { background: var(--box); padding: .6rem .8rem; overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; padding: .2rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
-.bad { color: var(--bad); } .good { color: var(--good); } .faint { color: var(--faint); }
 .scroll { overflow-x: auto; }
 svg text { fill: var(--ink); } svg .faint { fill: var(--faint); }
 svg .lane { stroke: var(--line); stroke-dasharray: 2 4; }
 svg .box { fill: var(--box); stroke: var(--line); } svg .box.bad { stroke: var(--bad); stroke-width: 2; }
 svg .seen { stroke: var(--seen); fill: none; } svg .missed { stroke: var(--bad); fill: none; stroke-dasharray: 5 4; }
 svg .tip-seen { fill: var(--seen); } svg .tip-missed { fill: var(--bad); }
-@media print { body { max-width: none; margin: 0; } svg { max-width: 100%; height: auto; }
-  section { break-before: page; } section:first-of-type { break-before: auto; } tr { break-inside: avoid; } }
 )";
-
-std::string escaped(std::string_view text) {
-  std::string safe;
-  for (const char letter : text) {
-    switch (letter) {
-      case '&':
-        safe += "&amp;";
-        break;
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      default:
-        safe += letter;
-    }
-  }
-  return safe;
-}
 
 std::string shortened(const std::string& text) {
   return text.size() <= most_letters ? text : text.substr(0, most_letters - 3) + "...";
@@ -120,7 +85,7 @@ std::string lanes_of(const ProgramReport& report) {
     svg += fmt::format(R"(<text x="{0}" y="20" text-anchor="middle" font-weight="bold">{1}</text>)"
                        R"(<line class="lane" x1="{0}" x2="{0}" y1="28" y2="{2}"/>)"
                        "\n",
-                       middle, escaped(report.threads[thread]), height);
+                       middle, ring::html_escaped(report.threads[thread]), height);
   }
   for (std::size_t index = 0; index < failure.steps.size(); ++index) {
     if (index > 0 && rows[index] == rows[index - 1]) continue;
@@ -133,8 +98,9 @@ std::string lanes_of(const ProgramReport& report) {
         R"(<text class="faint" x="{}" y="{}" text-anchor="end">{}</text><g><title>{} {}</title>)"
         R"(<rect class="box{}" x="{}" y="{}" width="{}" height="{}" rx="4"/><text x="{}" y="{}">{}</text></g>)"
         "\n",
-        left - 12, y + 4, index + 1, escaped(what), escaped(step.source), is_bad(failure, index) ? " bad" : "", x,
-        y - box_height / 2, lane_width, box_height, x + 8, y + 4, escaped(shortened(what)));
+        left - 12, y + 4, index + 1, ring::html_escaped(what), ring::html_escaped(step.source),
+        is_bad(failure, index) ? " bad" : "", x, y - box_height / 2, lane_width, box_height, x + 8, y + 4,
+        ring::html_escaped(shortened(what)));
   }
   for (std::size_t index = 0; index < failure.steps.size(); ++index) {
     const ReportedStep& step = failure.steps[index];
@@ -167,8 +133,8 @@ std::string steps_of(const ProgramReport& report) {
     text += fmt::format(R"(<tr><td>{}</td><td>{}</td><td class="what">{}</td><td class="bad">{}</td>)"
                         R"(<td class="what faint">{}</td></tr>)"
                         "\n",
-                        index + 1, escaped(report.threads[step.thread]), escaped(to_text(step)),
-                        notes_of(*report.failure, index), escaped(step.source.empty() ? "?" : step.source));
+                        index + 1, ring::html_escaped(report.threads[step.thread]), ring::html_escaped(to_text(step)),
+                        notes_of(*report.failure, index), ring::html_escaped(step.source.empty() ? "?" : step.source));
   }
   return text + "</table>\n";
 }
@@ -177,11 +143,11 @@ std::string calls_of(const ProgramReport& report) {
   std::string text;
   for (const std::size_t index : called_steps(*report.failure)) {
     const ReportedStep& step = report.failure->steps[index];
-    text += fmt::format("<p>Step {}, {}, in <code>{}</code></p>\n<ol>", index + 1, escaped(report.threads[step.thread]),
-                        escaped(step.function));
+    text += fmt::format("<p>Step {}, {}, in <code>{}</code></p>\n<ol>", index + 1,
+                        ring::html_escaped(report.threads[step.thread]), ring::html_escaped(step.function));
     for (const ReportedCall& call : step.callers) {
       text += fmt::format(R"(<li>called by <code>{}</code> <span class="faint">at {}</span></li>)",
-                          escaped(call.function), escaped(call.source));
+                          ring::html_escaped(call.function), ring::html_escaped(call.source));
     }
     text += "</ol>\n";
   }
@@ -190,39 +156,36 @@ std::string calls_of(const ProgramReport& report) {
 
 std::string failure_of(const ProgramReport& report) {
   const ReportedFailure& failure = *report.failure;
-  std::string text = fmt::format("<section><h2>{}</h2>\n<p class=\"bad\">{}</p>\n", escaped(report.name),
-                                 escaped(verdict_line(report)));
-  for (const std::string& paragraph : failure.story) text += fmt::format("<p>{}</p>\n", escaped(paragraph));
+  std::string text = fmt::format("<section><h2>{}</h2>\n<p class=\"bad\">{}</p>\n", ring::html_escaped(report.name),
+                                 ring::html_escaped(verdict_line(report)));
+  for (const std::string& paragraph : failure.story) text += fmt::format("<p>{}</p>\n", ring::html_escaped(paragraph));
   if (!failure.replay.empty()) {
-    text += fmt::format("<p>To repeat it exactly:</p><pre>{}</pre>\n", escaped(failure.replay));
+    text += fmt::format("<p>To repeat it exactly:</p><pre>{}</pre>\n", ring::html_escaped(failure.replay));
   }
   if (!failure.steps.empty()) {
     text += lanes_of(report);
     text += R"(<p class="faint">Time runs down. A solid arrow: a load saw that store; a dashed one: it missed it.</p>)";
     text += "\n<h3>Every step</h3>\n" + steps_of(report) + calls_of(report);
   }
-  if (!report.missing.empty()) text += fmt::format("<p class=\"faint\">{}</p>\n", escaped(report.missing));
+  if (!report.missing.empty()) text += fmt::format("<p class=\"faint\">{}</p>\n", ring::html_escaped(report.missing));
   return text + "</section>\n";
 }
 
 }  // namespace
 
 std::string html_of(const std::vector<ProgramReport>& reports) {
-  std::string text = fmt::format(
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
-      "<title>ringside explore</title><style>{}</style></head><body>\n<h1>ringside explore</h1>\n<table>"
-      "<thead><tr><th>program</th><th>verdict</th></tr></thead>\n",
-      style);
+  std::string text =
+      ring::html_begin("ringside explore", style) + "<table><thead><tr><th>program</th><th>verdict</th></tr></thead>\n";
   for (const ProgramReport& report : reports) {
-    text += fmt::format("<tr><td><code>{}</code></td><td class=\"{}\">{}</td></tr>\n", escaped(report.name),
-                        report.verdict == Verdict::failed ? "bad" : "good", escaped(verdict_line(report)));
+    text += fmt::format("<tr><td><code>{}</code></td><td class=\"{}\">{}</td></tr>\n", ring::html_escaped(report.name),
+                        report.verdict == Verdict::failed ? "bad" : "good", ring::html_escaped(verdict_line(report)));
   }
   text += "</table>\n";
   for (const ProgramReport& report : reports) {
     if (report.failure) text += failure_of(report);
   }
-  return text + "</body></html>\n";
+  text += ring::html_end;
+  return text;
 }
 
 }  // namespace ringside::explore

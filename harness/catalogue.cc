@@ -21,6 +21,10 @@ bool Judged::reads_overwrite_rings() const {
   return consumer != nullptr && (consumer->claims & RINGSIDE_CLAIM_READS_OVERWRITE) != 0;
 }
 
+bool Judged::reads_several_rings() const {
+  return consumer != nullptr && (consumer->needs & RINGSIDE_NEEDS_ONE_RING) == 0;
+}
+
 bool Judged::reads_backward() const {
   return consumer != nullptr && (consumer->claims & RINGSIDE_CLAIM_READS_BACKWARD) != 0;
 }

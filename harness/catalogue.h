@@ -29,6 +29,8 @@ struct Judged {
   bool lives_in(WorldKind world) const;
   /// Whether it claims to read BPF rings that overwrite their oldest records.
   bool reads_overwrite_rings() const;
+  /// Whether it reads BPF rings of several CPUs, one a CPU.
+  bool reads_several_rings() const;
   /// Whether it reads the two sides of an A/B swap, and nothing else.
   bool reads_sides() const;
   /// Whether it reads perf rings that are written backward, and nothing else.

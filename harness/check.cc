@@ -101,6 +101,7 @@ ring::Result<Plan> make_plan(const CheckOptions& options) {
           if (scenario.ring.overwrite && !judged.reads_overwrite_rings()) continue;
           if ((scenario.ring.sides == 2) != judged.reads_sides()) continue;
           if (scenario.ring.backward != judged.reads_backward()) continue;
+          if (scenario.ring.per_cpu && !judged.reads_several_rings()) continue;
           plan.cells.push_back(cell_of(options, world, kind, scenario, judged));
         }
       }

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/explore.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <sstream>
@@ -21,7 +16,7 @@
 #include "harness/report_formats.h"
 #include "harness/run_result_json.h"
 #include "harness/shell.h"
-#include "ring/io.h"
+#include "harness/subprocess.h"
 #include "ring/signals.h"
 
 namespace ringside::harness {
@@ -31,62 +26,13 @@ using Result = ring::Result<std::vector<explore::ProgramReport>>;
 
 constexpr int refused_status = 2;  ///< of a program's front: what it was asked cannot be done
 
-struct Output {
-  int status = 0;  ///< as waitpid gives it
-  std::string text;
-};
-
-/// What the child writes, until it ends. What asks us to end is handed on to it: it tells what it has by then.
-std::string text_of(int descriptor, pid_t child) {
-  constexpr int patience_ms = 200;  // a signal may come right before the wait
-  std::string text;
-  bool told = false;
-  while (true) {
-    if (ring::interrupted_by() != 0 && !std::exchange(told, true)) kill(child, ring::interrupted_by());
-    pollfd ready{.fd = descriptor, .events = POLLIN, .revents = 0};
-    if (poll(&ready, 1, patience_ms) <= 0) continue;
-    std::array<char, 65536> part;
-    const ssize_t count = read(descriptor, part.data(), part.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return text;
-    text.append(part.data(), static_cast<std::size_t>(count));
-  }
-}
-
-/// Runs the file to its end; what it writes to standard error goes to ours.
-ring::Result<Output> output_of(const std::string& path, std::vector<std::string> arguments) {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return ring::errno_error("make a pipe", errno);
-  arguments.insert(arguments.begin(), path);
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  pid_t child = 0;
-  const int fault = posix_spawn(&child, path.c_str(), &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  Output output;
-  if (fault == 0) output.text = text_of(ends[0], child);
-  close(ends[0]);
-  if (fault != 0) return ring::errno_error(fmt::format("run {}", path), fault, "name an explored program's file");
-  while (waitpid(child, &output.status, 0) < 0 && errno == EINTR) {
-  }
-  return output;
-}
-
 /// What the child reported; its status says whether there is anything.
 Result reports_of(const std::string& path, const std::vector<std::string>& arguments) {
-  const ring::Result<Output> output = output_of(path, arguments);
+  const ring::Result<ProcessOutput> output = output_of(path, arguments, "name an explored program's file");
   if (!output) return tl::unexpected(output.error());
   const bool ended = WIFEXITED(output->status) && WEXITSTATUS(output->status) <= 1;
   if (ended) return explore::reports_from_json(output->text);
-  const std::string how = WIFSIGNALED(output->status)
-                              ? fmt::format("it was ended by SIG{}", sigabbrev_np(WTERMSIG(output->status)))
-                              : fmt::format("it ended with status {}", WEXITSTATUS(output->status));
-  auto error = ring::error(fmt::format("explore with {}", path), how, "what it wrote above says why");
+  auto error = ring::error(fmt::format("explore with {}", path), how_it_ended(*output), "what it wrote above says why");
   const bool refused = WIFEXITED(output->status) && WEXITSTATUS(output->status) == refused_status;
   if (refused) error.value().code = EINVAL;
   return error;
@@ -119,7 +65,8 @@ ring::Result<std::vector<ExploredFile>> explored_files(const std::string& folder
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     const bool runs = entry.is_regular_file(error) && access(entry.path().c_str(), X_OK) == 0;
     if (!runs) continue;
-    const ring::Result<Output> listed = output_of(entry.path().string(), {"--list"});
+    const ring::Result<ProcessOutput> listed =
+        output_of(entry.path().string(), {"--list"}, "name an explored program's file");
     if (!listed) return tl::unexpected(listed.error());
     if (listed->status != 0) {
       return ring::error(fmt::format("list the programs of {}", entry.path().string()),

@@ -17,6 +17,7 @@
 #include "harness/overwrite_watch.h"
 #include "harness/world.h"
 #include "real/capabilities.h"
+#include "real/cpu_ringbufs.h"
 #include "real/epoll_set.h"
 #include "real/inspect.h"
 #include "real/perf_rings.h"
@@ -40,12 +41,21 @@ std::string kernel_release() {
 /// The rings of either kind, and what writes them.
 struct KernelRings {
   std::optional<real::RingbufMap> ringbuf;
+  std::optional<real::CpuRingbufs> ringbufs;  // one a CPU
   std::optional<real::PerfRings> perf;
   std::optional<real::PerfRings> perf_side_1;  // of an A/B swap; perf is side 0 then
   std::optional<real::Producers> producers;
   std::vector<std::uint32_t> cpus;  // online, ascending
 
-  ringside_ring_set set() const { return ringbuf ? ringbuf->ring_set() : perf->ring_set(); }
+  ringside_ring_set set() const {
+    if (ringbufs) return ringbufs->ring_set();
+    return ringbuf ? ringbuf->ring_set() : perf->ring_set();
+  }
+  /// The CPUs of the rings, in their order, where there is one a CPU.
+  std::span<const std::uint32_t> ring_cpus() const {
+    if (ringbufs) return ringbufs->cpus();
+    return perf ? std::span<const std::uint32_t>(perf->cpus()) : std::span<const std::uint32_t>();
+  }
 };
 
 class KernelWorld final : public World {
@@ -62,6 +72,7 @@ class KernelWorld final : public World {
     set_.watermark_bytes = scenario_.ring.watermark_bytes;
     set_.sample_type = sample_type_of(scenario_.ring);
     set_.backward = scenario_.ring.backward ? 1 : 0;
+    set_.stamp_bytes = ring::stamp_bytes(scenario_.ring.stamp);
   }
 
   ring::Result<void> prepare(std::uint32_t trigger);
@@ -308,8 +319,8 @@ int KernelWorld::wait_fd(int fd, std::int64_t timeout_ns) {
 }
 
 std::uint32_t KernelWorld::ring_of(std::uint32_t source) const {
-  if (!kernel_.perf) return 0;
-  const auto& cpus = kernel_.perf->cpus();
+  const auto cpus = kernel_.ring_cpus();
+  if (cpus.empty()) return 0;
   const bool closing = source >= producing_sources();
   const std::uint32_t on_side = closing ? source - producing_sources() : source % workload_.source_count();
   const std::uint32_t cpu = closing ? cpus[on_side % cpus.size()] : cpu_id(workload_.cpu_of(on_side));
@@ -321,7 +332,8 @@ std::uint32_t KernelWorld::ring_of(std::uint32_t source) const {
 
 std::vector<std::uint64_t> KernelWorld::left() const {
   real::Left sum;
-  for (const ringside_ring& ring : rings_) sum += real::left_in(ring, source_count(), set_.sample_type);
+  for (const ringside_ring& ring : rings_)
+    sum += real::left_in(ring, source_count(), set_.sample_type, set_.stamp_bytes);
   return sum.by_source;
 }
 
@@ -360,6 +372,17 @@ ring::Result<void> open_ringbuf(const Scenario& scenario, const real::ProducersO
   if (!ringbuf) return tl::unexpected(ringbuf.error());
   rings.ringbuf.emplace(std::move(*ringbuf));
   auto producers = real::Producers::load(*rings.ringbuf, limits);
+  if (!producers) return tl::unexpected(producers.error());
+  rings.producers.emplace(std::move(*producers));
+  return {};
+}
+
+ring::Result<void> open_cpu_ringbufs(const Scenario& scenario, const real::ProducersOptions& limits,
+                                     KernelRings& rings) {
+  auto ringbufs = real::CpuRingbufs::create(rings.cpus, scenario.ring.size);
+  if (!ringbufs) return tl::unexpected(ringbufs.error());
+  rings.ringbufs.emplace(std::move(*ringbufs));
+  auto producers = real::Producers::load(*rings.ringbufs, limits);
   if (!producers) return tl::unexpected(producers.error());
   rings.producers.emplace(std::move(*producers));
   return {};
@@ -404,11 +427,12 @@ ring::Result<std::unique_ptr<World>> make_kernel_world(const WorldRequest& reque
       .floods = scenario.drive == Drive::free,
       .holds = request.kind == ring::RingKind::ringbuf &&
                std::any_of(scenario.sources.begin(), scenario.sources.end(),
-                           [](const SourcePlan& plan) { return plan.action == ring::Action::hold; })};
+                           [](const SourcePlan& plan) { return plan.action == ring::Action::hold; }),
+      .stamp = scenario.ring.stamp};
   const bool owns = (request.consumer->needs & RINGSIDE_OWNS_RINGS) != 0;
-  auto opened = request.kind == ring::RingKind::ringbuf
-                    ? open_ringbuf(scenario, limits, rings)
-                    : open_perf(scenario, workload.source_count(), owns, limits, rings);
+  auto opened = request.kind == ring::RingKind::perf ? open_perf(scenario, workload.source_count(), owns, limits, rings)
+                : scenario.ring.per_cpu              ? open_cpu_ringbufs(scenario, limits, rings)
+                                                     : open_ringbuf(scenario, limits, rings);
   if (!opened) return tl::unexpected(opened.error());
   auto world = std::make_unique<KernelWorld>(request, std::move(workload), std::move(rings));
   if (auto ready = world->prepare(request.consumer->trigger); !ready) return tl::unexpected(ready.error());

@@ -43,7 +43,8 @@ class ModelWorld final : public World {
             .watermark_bytes = scenario_.ring.watermark_bytes,
             .swap = nullptr,
             .sample_type = sample_type_of(scenario_.ring),
-            .backward = scenario_.ring.backward ? 1u : 0u};
+            .backward = scenario_.ring.backward ? 1u : 0u,
+            .stamp_bytes = ring::stamp_bytes(scenario_.ring.stamp)};
     if (scenario_.ring.sides == 2) {
       set_.swap = swap_.emplace(*machine_, scenario_.ring.cpus, workload_.source_count()).words();
     }
@@ -102,7 +103,7 @@ class ModelWorld final : public World {
   std::uint64_t reserved_so_far(std::uint32_t source) const override { return machine_->reserved_so_far(source); }
   std::uint32_t source_count() const override { return producing_sources() + ring_count(); }
   std::uint32_t ring_of(std::uint32_t source) const override {
-    if (kind_ == ring::RingKind::ringbuf) return 0;
+    if (ring_count() == 1) return 0;
     if (source >= producing_sources()) return source - producing_sources();
     const std::uint32_t side = source / workload_.source_count();
     return workload_.cpu_of(source % workload_.source_count()) + side * scenario_.ring.cpus;
@@ -259,8 +260,8 @@ ring::Result<std::unique_ptr<World>> make_model_world(const WorldRequest& reques
   sim::MachineOptions options;
   options.kind = request.kind;
   options.cpus = scenario.ring.cpus * scenario.ring.sides;
-  options.sources =
-      workload.source_count() * scenario.ring.sides + (request.kind == ring::RingKind::perf ? options.cpus : 1u);
+  options.sources = workload.source_count() * scenario.ring.sides +
+                    (request.kind == ring::RingKind::perf || scenario.ring.per_cpu ? options.cpus : 1u);
   options.data_size = scenario.ring.size;
   options.start_position = scenario.ring.start;
   options.wakeup_events = scenario.ring.wakeup_events;
@@ -268,6 +269,8 @@ ring::Result<std::unique_ptr<World>> make_model_world(const WorldRequest& reques
   options.sample_time = scenario.ring.sample_time;
   options.overwrite = scenario.ring.overwrite;
   options.backward = scenario.ring.backward;
+  options.per_cpu = scenario.ring.per_cpu;
+  options.stamp = scenario.ring.stamp;
   if (options.overwrite) options.kernel = first_with_overwrite;
   options.seed = request.seed;
   options.faults.stall_every = scenario.faults.stall_every;

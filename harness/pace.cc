@@ -40,7 +40,10 @@ Moved Pace::step() {
     fault_ = moved.error();
     return Moved::done;
   }
-  if (*moved == Moved::stepped) now_ns_ += world_.step_ns();
+  if (*moved == Moved::stepped) {
+    now_ns_ += world_.step_ns();
+    if (behind_step_) behind_step_();
+  }
   return *moved;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "harness/scenario.h"
@@ -22,6 +23,8 @@ class Pace {
   /// Virtual nanoseconds from the start of the run; free drive: of the machine's monotonic clock.
   std::int64_t now_ns() const;
   Random& random() { return random_; }
+  /// `look` is called behind each step of the producers from now on.
+  void watch(std::function<void()> look) { behind_step_ = std::move(look); }
   /// The world's own failure, once it had one: the run is to end.
   const std::optional<ring::Error>& fault() const { return fault_; }
   /// Whether every source has ended.
@@ -54,6 +57,7 @@ class Pace {
   Random random_;
   std::int64_t now_ns_ = 0;
   std::optional<ring::Error> fault_;
+  std::function<void()> behind_step_;
 };
 
 }  // namespace ringside::harness

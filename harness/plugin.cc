@@ -86,7 +86,8 @@ Check check_flags(const ringside_consumer& consumer) {
     return Complaint{"ring_kinds is 0", "name what it reads: RINGSIDE_RINGBUF, RINGSIDE_PERF or both"};
   }
   if (Check wrong = check_bits("ring_kinds", consumer.ring_kinds, RINGSIDE_RINGBUF | RINGSIDE_PERF)) return wrong;
-  if (Check wrong = check_bits("needs", consumer.needs, RINGSIDE_NEEDS_FD | RINGSIDE_OWNS_RINGS)) return wrong;
+  constexpr std::uint32_t known_needs = RINGSIDE_NEEDS_FD | RINGSIDE_OWNS_RINGS | RINGSIDE_NEEDS_ONE_RING;
+  if (Check wrong = check_bits("needs", consumer.needs, known_needs)) return wrong;
   constexpr std::uint32_t known_claims = RINGSIDE_CLAIM_SLEEPS_ON_BUSY | RINGSIDE_CLAIM_REPORTS_LOSS |
                                          RINGSIDE_CLAIM_READS_OVERWRITE | RINGSIDE_CLAIM_BUSY_POLLS |
                                          RINGSIDE_CLAIM_READS_SIDES | RINGSIDE_CLAIM_TIME_ORDER |

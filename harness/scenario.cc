@@ -148,6 +148,10 @@ void read_ring(const toml::table& table, RingPlan& plan, ReadState& state) {
   reader.integer("cpu_step", plan.cpu_step, 1, 64);
   reader.boolean("overwrite", plan.overwrite);
   reader.boolean("backward", plan.backward);
+  reader.boolean("per_cpu", plan.per_cpu);
+  if (const auto name = reader.text("stamp", {"before", "inside"})) {
+    plan.stamp = *name == "before" ? ring::Stamp::before : ring::Stamp::inside;
+  }
   reader.finish();
 }
 
@@ -370,6 +374,27 @@ ring::Result<void> validate_sides(const Scenario& scenario) {
   return {};
 }
 
+/// One BPF ring a CPU. In one ring of several CPUs the records do not lie in the order of their stamps.
+ring::Result<void> validate_per_cpu(const Scenario& scenario) {
+  const RingPlan& ring = scenario.ring;
+  if (!ring.per_cpu && ring.stamp == ring::Stamp::none) return {};
+  if (scenario.rings != std::vector{ring::RingKind::ringbuf} || ring.overwrite) {
+    return refuse(scenario, "ring.per_cpu and ring.stamp are about BPF ring buffers that do not overwrite",
+                  "use rings = [\"ringbuf\"] without ring.overwrite");
+  }
+  if (ring.stamp == ring::Stamp::none) return {};
+  if (!ring.per_cpu) {
+    return refuse(scenario, "it stamps the records of one ring, where they do not lie in the order of their stamps",
+                  "set ring.per_cpu = true");
+  }
+  if (std::any_of(scenario.sources.begin(), scenario.sources.end(),
+                  [](const SourcePlan& source) { return source.action == ring::Action::output; })) {
+    return refuse(scenario, "a source outputs records that are to be stamped, which nobody can do inside an output",
+                  "use action = \"submit\", \"discard\" or \"hold\"");
+  }
+  return {};
+}
+
 /// KERNEL-RINGS 2.10.
 ring::Result<void> validate_backward(const Scenario& scenario) {
   if (!scenario.ring.backward) return {};
@@ -492,6 +517,7 @@ ring::Result<void> validate(const Scenario& scenario) {
   if (auto valid = validate_sides(scenario); !valid) return valid;
   if (auto valid = validate_backward(scenario); !valid) return valid;
   if (auto valid = validate_perf(scenario); !valid) return valid;
+  if (auto valid = validate_per_cpu(scenario); !valid) return valid;
   if (scenario.consumer.timeout_ns < 0 && !announces_every_record(scenario)) {
     return refuse(scenario, "it leaves records unannounced and gives the consumer no deadline",
                   "set consumer.timeout_ns");
@@ -503,9 +529,10 @@ ring::Result<void> validate(const Scenario& scenario) {
   for (std::size_t index = 0; index < scenario.sources.size(); ++index) {
     if (auto valid = validate_source(scenario, index); !valid) return valid;
     const std::uint32_t most = size_bounds(scenario.sources[index].size).second;
-    if (scenario.runs_on(ring::RingKind::ringbuf) && most > ring::ringbuf::max_payload(ring.size)) {
+    const std::uint64_t largest = ring::ringbuf::max_payload(ring.size) - ring::stamp_bytes(ring.stamp);
+    if (scenario.runs_on(ring::RingKind::ringbuf) && most > largest) {
       return refuse(scenario, fmt::format("source {} draws {} bytes from a ring of {}", index, most, ring.size),
-                    fmt::format("the largest payload is {}", ring::ringbuf::max_payload(ring.size)));
+                    fmt::format("the largest payload is {}", largest));
     }
   }
   return {};

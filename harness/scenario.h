@@ -14,6 +14,7 @@
 #include "ring/judge.h"
 #include "ring/operation.h"
 #include "ring/result.h"
+#include "ring/stamp.h"
 
 namespace ringside::harness {
 
@@ -53,17 +54,19 @@ struct SourcePlan {
 };
 
 struct RingPlan {
-  std::string kernel;                 ///< model: the kernel version to be; empty: the model's default
-  std::uint64_t size = 65536;         ///< data bytes of each ring, a power of two of at least one page
-  std::uint64_t start = 0;            ///< positions when the consumer opens; multiples of 8, anywhere in 64 bits
-  std::uint16_t cpus = 1;             ///< CPUs that produce; perf rings: one a CPU
-  std::uint32_t wakeup_events = 1;    ///< perf
-  std::uint32_t watermark_bytes = 0;  ///< perf; 0: not set
-  std::uint16_t sides = 1;            ///< perf; 2: an A/B swap (ringside_swap), a ring a CPU on each side
-  bool sample_time = false;           ///< perf: samples carry the time at which they were taken
-  std::uint16_t cpu_step = 1;         ///< perf, model: the CPUs' numbers are so far apart
-  bool overwrite = false;             ///< ringbuf: when full it gives up its oldest records; kernel 6.19 or newer
-  bool backward = false;              ///< perf: written backward over its oldest records, mapped for reading only
+  std::string kernel;                     ///< model: the kernel version to be; empty: the model's default
+  std::uint64_t size = 65536;             ///< data bytes of each ring, a power of two of at least one page
+  std::uint64_t start = 0;                ///< positions when the consumer opens; multiples of 8, anywhere in 64 bits
+  std::uint16_t cpus = 1;                 ///< CPUs that produce; perf rings: one a CPU
+  std::uint32_t wakeup_events = 1;        ///< perf
+  std::uint32_t watermark_bytes = 0;      ///< perf; 0: not set
+  std::uint16_t sides = 1;                ///< perf; 2: an A/B swap (ringside_swap), a ring a CPU on each side
+  bool sample_time = false;               ///< perf: samples carry the time at which they were taken
+  std::uint16_t cpu_step = 1;             ///< perf, model: the CPUs' numbers are so far apart
+  bool overwrite = false;                 ///< ringbuf: when full it gives up its oldest records; kernel 6.19 or newer
+  bool backward = false;                  ///< perf: written backward over its oldest records, mapped for reading only
+  bool per_cpu = false;                   ///< ringbuf: one ring a CPU, and each record in that of its own
+  ring::Stamp stamp = ring::Stamp::none;  ///< ringbuf, one a CPU: each record begins with its time
 
   friend bool operator==(const RingPlan&, const RingPlan&) = default;
 };

@@ -187,6 +187,31 @@ TEST(Scenario, AnOverwriteRingIsABpfRingOfAKernelThatHasThem) {
   EXPECT_EQ(error("\"ringbuf\"", "", "[16, 0]"), "");
 }
 
+TEST(Scenario, OneRingACpuAndStampsAreOfBpfRingsThatRefuse) {
+  const auto error = [](const char* rings, const std::string& keys, const std::string& source = "size = 16\n") {
+    return error_of("name = \"x\"\nrings = [" + std::string(rings) + "]\n[ring]\nsize = 4096\n" + keys +
+                    "[[source]]\n" + source);
+  };
+  EXPECT_EQ(error("\"ringbuf\"", "per_cpu = true\n"), "");
+  EXPECT_EQ(error("\"ringbuf\"", "per_cpu = true\nstamp = \"before\"\n"), "");
+  const std::string refused =
+      "x.toml: use scenario \"x\": ring.per_cpu and ring.stamp are about BPF ring buffers that do not overwrite; use "
+      "rings = [\"ringbuf\"] without ring.overwrite";
+  EXPECT_EQ(error("\"perf\"", "per_cpu = true\n"), refused);
+  EXPECT_EQ(error("\"ringbuf\", \"perf\"", "per_cpu = true\n"), refused);
+  EXPECT_EQ(error("\"ringbuf\"", "per_cpu = true\noverwrite = true\n"), refused);
+  EXPECT_EQ(
+      error("\"ringbuf\"", "stamp = \"inside\"\n"),
+      "x.toml: use scenario \"x\": it stamps the records of one ring, where they do not lie in the order of their "
+      "stamps; set ring.per_cpu = true");
+  const std::string stamped = "per_cpu = true\nstamp = \"inside\"\n";
+  EXPECT_NE(error("\"ringbuf\"", stamped, "action = \"output\"\n").find("nobody can do inside an output"),
+            std::string::npos);
+  // A ring of 4096 bytes has room for one payload of 4080, of which the stamp takes 8.
+  EXPECT_EQ(error("\"ringbuf\"", stamped, "size = 4072\n"), "");
+  EXPECT_NE(error("\"ringbuf\"", stamped, "size = 4073\n").find("the largest payload is 4072"), std::string::npos);
+}
+
 TEST(Scenario, TimesAndGapsAmongCpusAreOfPerfRings) {
   const auto error = [](const std::string& head, const char* key) {
     return error_of("name = \"x\"\n" + head + "[ring]\n" + key + "\n[[source]]\n");

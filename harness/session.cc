@@ -7,11 +7,13 @@
 #include <cassert>
 
 #include "harness/batch_check.h"
+#include "harness/held_view.h"
 #include "harness/injected_faults.h"
 #include "harness/missing_rings.h"
 #include "harness/pace.h"
 #include "harness/pause_check.h"
 #include "harness/resources.h"
+#include "harness/stamped.h"
 #include "harness/swap_check.h"
 #include "harness/time_check.h"
 #include "harness/unclaimed_loss.h"
@@ -63,7 +65,7 @@ class Session {
         views_(world),
         batch_(world),
         judge_(judge_options()),
-        time_check_(consumer_, scenario_, judge_),
+        time_check_(world, consumer_, scenario_, judge_),
         faults_(scenario_.faults) {
     host_ = {
         .abi_version = RINGSIDE_CONSUMER_ABI,
@@ -112,6 +114,7 @@ class Session {
 
   // The host's side: what the consumer calls.
   int deliver(const ringside_record& record);
+  void judge(const ringside_record& record);
   void check_ring(const ringside_record& record, const ring::RecordReading& reading);
   void lost(std::uint32_t ring, std::uint64_t count);
   int host_wait(std::span<ringside_ready> ready, int fd, std::int64_t timeout_ns);
@@ -141,6 +144,7 @@ class Session {
   std::vector<RingPositions> all_positions() const;
   void check_positions();
   void check_held();
+  std::uint32_t stamp_bytes() const { return world_.rings().stamp_bytes; }
   void accuse(DefectKind kind, std::uint32_t ring, std::string detail, std::uint64_t count = 1);
   void accuse(std::optional<Defect> found) {
     if (found) judge_.accuse(std::move(*found));
@@ -165,11 +169,6 @@ class Session {
   ringside_host host_{};
   void* state_ = nullptr;
 
-  struct HeldView {
-    ringside_record record;
-    ring::RecordReading reading;
-    std::optional<std::uint64_t> position;  // of a view into the ring, until it is known to have been passed
-  };
   std::vector<HeldView> held_;
   std::vector<std::uint64_t> left_;  // per source, when the consumer was closed
 
@@ -229,7 +228,11 @@ bool Session::any_at_head(AtHead what) const {
   return false;
 }
 
-bool Session::committed_waits() const { return any_at_head(AtHead::committed); }
+/// Who keeps the order of stamps waits for a BUSY record, which may be older than what is committed in other rings.
+bool Session::committed_waits() const {
+  const bool held_up = stamp_bytes() > 0 && time_check_.claimed() && any_at_head(AtHead::busy);
+  return !held_up && any_at_head(AtHead::committed);
+}
 
 /// The consumer woke up and delivered nothing. Often enough in a row, and without having passed so much as a discarded
 /// record, that is a spin.
@@ -290,16 +293,21 @@ int Session::deliver(const ringside_record& record) {
   auto wrong = views_.check(record);
   const bool readable = !wrong || wrong->kind == DefectKind::use_after_release;
   if (wrong) judge_.accuse(std::move(*wrong));
-  if (readable) {
-    const std::span bytes(static_cast<const std::byte*>(record.data), record.size);
-    const auto reading = judge_.deliver(record.ring, bytes);
-    check_ring(record, reading);
-    time_check_.delivered(record);
-    if (record.token != 0) held_.push_back({record, reading, views_.position_of(record)});
-  }
+  if (readable) judge(record);
   pace_.turn();
   pace_.work();
   return delivered_ >= stop_at_ ? 1 : 0;
+}
+
+void Session::judge(const ringside_record& record) {
+  const Stamped parts = part(record, stamp_bytes());
+  if (!parts.whole) return accuse(DefectKind::torn, record.ring, "a record without room for its stamp");
+  const auto reading = judge_.deliver(record.ring, parts.record);
+  check_ring(record, reading);
+  time_check_.delivered(record, parts, reading);
+  if (record.token == 0) return;
+  const std::size_t padding = options_.kind == ring::RingKind::perf ? 7 : 0;
+  held_.push_back({record, reading, padding, parts.time_ns, views_.position_of(record)});
 }
 
 /// A record's source says which ring it was written to.
@@ -486,6 +494,7 @@ std::vector<RingPositions> Session::all_positions() const {
 // ---------------------------------------------------------------------------------------------------- application
 
 bool Session::open() {
+  time_check_.begin(pace_);
   const Resources before = held_resources();
   enter("open");
   const int error = consumer_.open(&world_.rings(), &host_, &state_);
@@ -580,11 +589,7 @@ int Session::wait() {
 void Session::release(std::size_t index) {
   const HeldView view = held_[index];
   held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(index));
-  const std::span bytes(static_cast<const std::byte*>(view.record.data), view.record.size);
-  const std::size_t padding = options_.kind == ring::RingKind::perf ? 7 : 0;
-  const auto again = ring::read_record(
-      bytes, padding, [&](std::uint16_t, ring::RecordState) { return view.reading.identity.sequence; });
-  if (again != view.reading) {
+  if (!view.unchanged(stamp_bytes())) {
     accuse(DefectKind::use_after_release, view.record.ring,
            fmt::format("a view of {} bytes changed while it was held", view.record.size));
   }
@@ -678,6 +683,7 @@ ring::Result<ring::Verdict> Session::run() {
     if (pace_.fault()) return tl::unexpected(*pace_.fault());
     drain_rest();
     if (auto flushed = world_.flush_losses(); !flushed) return tl::unexpected(flushed.error());
+    time_check_.look();
     drain_rest();
     close();
   }

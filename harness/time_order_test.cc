@@ -4,8 +4,15 @@
 // the host that came with it: a sleep for a time, and the pause of a ring.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+#include <utility>
+
 #include "consumers/registry.h"
 #include "harness/check.h"
+#include "harness/held_view.h"
 #include "harness/scenario.h"
 
 namespace ringside::harness {
@@ -15,8 +22,13 @@ using ring::DefectKind;
 
 const ringside_consumer& strategy(const char* name) { return *consumers::find_strategy(name)->consumer; }
 
-RunResult run(const ringside_consumer& consumer, const Scenario& scenario, std::uint64_t seed = 7) {
-  return run_cell({.consumer = consumer.name, .scenario = scenario.name, .ring = ring::RingKind::perf, .seed = seed},
+RunResult run(const ringside_consumer& consumer, const Scenario& scenario, std::uint64_t seed = 7,
+              WorldKind world = WorldKind::model) {
+  return run_cell({.consumer = consumer.name,
+                   .scenario = scenario.name,
+                   .world = world,
+                   .ring = scenario.runs_on(ring::RingKind::perf) ? ring::RingKind::perf : ring::RingKind::ringbuf,
+                   .seed = seed},
                   consumer, scenario, {});
 }
 
@@ -62,6 +74,116 @@ TEST(TimeOrder, AProducerThatStandsStillIsANoteAndItsRecordsCome) {
   EXPECT_EQ(result.verdict.notes[0],
             "a record came after younger ones of other rings: its producer stood still before it published it");
   EXPECT_EQ(result.verdict.accounting.delivered, 6000u + 3u);  // and a closing record a ring
+}
+
+/// The record goes through with a time that was added to.
+const ringside_host* true_host = nullptr;
+std::uint64_t added_ns = 0;
+
+ringside_consumer with_wrong_times(const char* name) {
+  static ringside_consumer right;
+  static ringside_host between;
+  right = strategy(name);
+  ringside_consumer consumer = right;
+  consumer.name = "wrong_times";
+  consumer.open = [](const ringside_ring_set* rings, const ringside_host* host, void** state) {
+    true_host = host;
+    between = *host;
+    between.deliver = [](void* context, const ringside_record* record) {
+      ringside_record other = *record;
+      other.time_ns += added_ns;
+      return true_host->deliver(context, &other);
+    };
+    return right.open(rings, &between, state);
+  };
+  return consumer;
+}
+
+/// All of them are wrong by the same, and so ascend.
+TEST(TimeOrder, TimesThatAscendAndAreNotTheRecordsOwnAreFound) {
+  for (const auto& [name, scenario] : {std::pair{"session_merge", "time_order"}, std::pair{"time_merge", "stamped"}}) {
+    added_ns = 0;
+    const RunResult right = run(with_wrong_times(name), *find_scenario(scenario));
+    EXPECT_EQ(right.outcome, Outcome::clean) << name << right.verdict;
+    added_ns = 1;
+    const RunResult wrong = run(with_wrong_times(name), *find_scenario(scenario));
+    ASSERT_TRUE(wrong.verdict.has(DefectKind::protocol)) << name << wrong.verdict;
+    EXPECT_NE(wrong.verdict.defects[0].detail.find("tells the time"), std::string::npos) << wrong.verdict;
+    EXPECT_FALSE(wrong.verdict.has(DefectKind::reordered)) << name;
+  }
+}
+
+TEST(TimeOrder, ARecordWithoutRoomForItsStampIsTorn) {
+  static ringside_host between;
+  ringside_consumer consumer = strategy("time_merge");
+  consumer.name = "cuts_stamps";
+  consumer.open = [](const ringside_ring_set* rings, const ringside_host* host, void** state) {
+    true_host = host;
+    between = *host;
+    between.deliver = [](void* context, const ringside_record* record) {
+      ringside_record other = *record;
+      other.size = 4;
+      return true_host->deliver(context, &other);
+    };
+    return strategy("time_merge").open(rings, &between, state);
+  };
+  const RunResult result = run(consumer, *find_scenario("stamped"));
+  EXPECT_TRUE(result.verdict.has(DefectKind::torn)) << result.verdict;
+}
+
+TEST(HeldView, ChangesWithItsStampAndWithItsRecord) {
+  std::array<std::byte, 32> bytes{};
+  bytes[0] = std::byte{5};
+  const ring::RecordIdentity identity{1, ring::RecordState::committed, 24, 7};
+  ring::write_record(std::span(bytes).subspan(8), identity);
+  const ringside_record record{
+      .ring = 0, .reserved = 0, .data = bytes.data(), .size = bytes.size(), .token = 1, .time_ns = 5};
+  const Stamped parts = part(record, 8);
+  ASSERT_EQ(parts.time_ns, 5u);
+  const HeldView view{
+      .record = record,
+      .reading = ring::read_record(parts.record, 0, [](std::uint16_t, ring::RecordState) { return 7u; }),
+      .padding = 0,
+      .stamp_ns = 5,
+      .position = std::nullopt};
+  ASSERT_EQ(view.reading.kind, ring::RecordReading::Kind::proven);
+  EXPECT_TRUE(view.unchanged(8));
+  bytes[1] = std::byte{1};
+  EXPECT_FALSE(view.unchanged(8));
+  bytes[1] = std::byte{0};
+  bytes[30] ^= std::byte{1};
+  EXPECT_FALSE(view.unchanged(8));
+}
+
+TEST(TimeOrder, OfStampsIsExactUnderEverySeed) {
+  for (const char* name : {"stamped", "stamped_many", "stamped_busy", "stamped_stalled"}) {
+    const Scenario scenario = *find_scenario(name);
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      const RunResult result = run(strategy("time_merge"), scenario, seed);
+      EXPECT_EQ(result.outcome, Outcome::clean) << name << ", seed " << seed << result.verdict;
+      EXPECT_TRUE(std::none_of(result.verdict.notes.begin(), result.verdict.notes.end(),
+                               [](const std::string& note) { return note.find("came after") != std::string::npos; }))
+          << name << ", seed " << seed;
+    }
+  }
+}
+
+bool notes(const RunResult& result, std::string_view text) {
+  return std::any_of(result.verdict.notes.begin(), result.verdict.notes.end(),
+                     [text](const std::string& note) { return note.find(text) != std::string::npos; });
+}
+
+TEST(TimeOrder, AStampFromBeforeTheReservationIsANoteAndItsRecordsCome) {
+  const RunResult result = run(strategy("time_merge"), *find_scenario("stamped_before"));
+  EXPECT_EQ(result.outcome, Outcome::clean) << result.verdict;
+  EXPECT_TRUE(notes(result, "stood still between its stamp and its reservation")) << result.verdict;
+  EXPECT_EQ(result.verdict.accounting.delivered, 6000u);
+}
+
+TEST(TimeOrder, AnInterruptBehindAReservationIsANote) {
+  const RunResult result = run(strategy("time_merge"), *find_scenario("stamped_nested"));
+  EXPECT_EQ(result.outcome, Outcome::clean) << result.verdict;
+  EXPECT_TRUE(notes(result, "an interrupt wrote it")) << result.verdict;
 }
 
 const ringside_host* opened_host = nullptr;

@@ -111,7 +111,7 @@ ring::Operation SourceWorkload::take(std::int64_t now_ns) {
 Workload::Workload(const Scenario& scenario, ring::RingKind kind, std::uint64_t records) {
   std::uint64_t planned = 0;
   for (const SourcePlan& plan : scenario.sources) planned += plan.records;
-  const std::uint32_t largest = largest_payload(kind, scenario.ring.size);
+  const std::uint32_t largest = largest_payload(kind, scenario.ring.size) - ring::stamp_bytes(scenario.ring.stamp);
   auto nested = static_cast<std::uint16_t>(scenario.sources.size());
   std::vector<std::uint16_t> nested_cpus;
   for (std::size_t index = 0; index < scenario.sources.size(); ++index) {

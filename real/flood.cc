@@ -134,7 +134,7 @@ void Flood::State::prepare(Member& member) const {
                                                      : counters.attempts);
   const Program::Descriptors& descriptors = program.descriptors();
   const bool fixed = descriptors.flood_fixed >= 0 && is_fixed_size(slot.min_size) && slot.max_size == slot.min_size &&
-                     !order.by_output;
+                     !order.by_output && program.stamp() == ring::Stamp::none;
   member.program_fd = fixed ? descriptors.flood_fixed : descriptors.flood;
 }
 

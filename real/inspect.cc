@@ -58,7 +58,7 @@ void count_record(Left& left, std::span<const std::byte> bytes, std::size_t padd
   }
 }
 
-Left left_in_ringbuf(const ringside_ring& ring, Left left) {
+Left left_in_ringbuf(const ringside_ring& ring, std::uint32_t stamp_bytes, Left left) {
   const Positions at = positions_of(ring);
   for (std::uint64_t position = at.first_unread(); position < at.producer;) {
     const std::uint32_t header = ringbuf_header(ring, position);
@@ -74,7 +74,12 @@ Left left_in_ringbuf(const ringside_ring& ring, Left left) {
       ++left.discarded;
     } else {
       const std::byte* const payload = bytes_of(ring.data) + ((position + rb::header_bytes) & (ring.data_size - 1));
-      count_record(left, {payload, rb::length_of(header)}, 0);
+      const std::span bytes(payload, rb::length_of(header));
+      if (bytes.size() < stamp_bytes) {
+        ++left.alien;
+      } else {
+        count_record(left, bytes.subspan(stamp_bytes), 0);
+      }
     }
     position += rb::span_of(header);
   }
@@ -189,11 +194,12 @@ std::uint64_t committed_end(const ringside_ring& ring) {
   return positions_of(ring).overwrite == at.overwrite ? end : at.consumer;
 }
 
-Left left_in(const ringside_ring& ring, std::uint32_t source_count, std::uint64_t sample_type) {
+Left left_in(const ringside_ring& ring, std::uint32_t source_count, std::uint64_t sample_type,
+             std::uint32_t stamp_bytes) {
   Left left;
   left.by_source.resize(source_count);
   return ring.kind == RINGSIDE_PERF ? left_in_perf(ring, sample_type, std::move(left))
-                                    : left_in_ringbuf(ring, std::move(left));
+                                    : left_in_ringbuf(ring, stamp_bytes, std::move(left));
 }
 
 Left& operator+=(Left& sum, const Left& part) {

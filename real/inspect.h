@@ -70,9 +70,10 @@ struct PerfRecordContent {
 };
 PerfRecordContent read_perf_record(std::span<const std::byte> record, std::uint64_t sample_type);
 
-/// Walks the ring, whose samples are of that attr.sample_type (perf; 0: RAW). Producers may run (what they add during
-/// the walk may or may not be seen); the consumer must not.
-Left left_in(const ringside_ring& ring, std::uint32_t source_count, std::uint64_t sample_type = 0);
+/// Walks the ring, whose samples are of that attr.sample_type (perf; 0: RAW), or whose records begin with so many bytes
+/// of stamp (ringbuf). Producers may run (what they add during the walk may or may not be seen); the consumer must not.
+Left left_in(const ringside_ring& ring, std::uint32_t source_count, std::uint64_t sample_type = 0,
+             std::uint32_t stamp_bytes = 0);
 /// Adds the second's counts to the first's.
 Left& operator+=(Left& sum, const Left& part);
 

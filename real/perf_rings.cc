@@ -163,7 +163,8 @@ ringside_ring_set PerfRings::ring_set() const {
                            .watermark_bytes = options_.watermark_bytes,
                            .swap = nullptr,
                            .sample_type = sample_type_of(options_),
-                           .backward = options_.backward ? 1u : 0u};
+                           .backward = options_.backward ? 1u : 0u,
+                           .stamp_bytes = 0};
 }
 
 int PerfRings::ring_of_cpu(std::uint32_t cpu) const {

@@ -129,7 +129,8 @@ ringside_ring_set PlainPerfRing::ring_set() const {
                            .watermark_bytes = options_.watermark_bytes,
                            .swap = nullptr,
                            .sample_type = 0,
-                           .backward = options_.backward ? 1u : 0u};
+                           .backward = options_.backward ? 1u : 0u,
+                           .stamp_bytes = 0};
 }
 
 // By the bare system call: a sanitizer's ioctl may touch pages of its own once the event counts.

@@ -90,6 +90,12 @@ ring::Result<Producers> Producers::load(const RingbufMap& ring, const ProducersO
   return Producers(std::move(*program));
 }
 
+ring::Result<Producers> Producers::load(const CpuRingbufs& rings, const ProducersOptions& options) {
+  auto program = Program::load(rings, options);
+  if (!program) return tl::unexpected(program.error());
+  return Producers(std::move(*program));
+}
+
 ring::Result<Producers> Producers::load(const PerfRings& rings, const ProducersOptions& options) {
   auto program = Program::load(rings, options);
   if (!program) return tl::unexpected(program.error());

@@ -17,11 +17,13 @@
 #include <span>
 #include <vector>
 
+#include "real/cpu_ringbufs.h"
 #include "real/perf_rings.h"
 #include "real/ringbuf.h"
 #include "ring/ledger.h"
 #include "ring/operation.h"
 #include "ring/result.h"
+#include "ring/stamp.h"
 
 namespace ringside::real {
 
@@ -40,12 +42,15 @@ struct ProducersOptions {
   /// holds, 5 without floods and 4 with neither; for perf rings 3 ms, without floods half of that.
   bool floods = true;
   bool holds = true;
+  ring::Stamp stamp = ring::Stamp::none;  ///< CpuRingbufs: what records begin with, but for those of `output`
 };
 
 class Producers {
  public:
   /// Loads the programs that write this map. The map may be closed afterwards. EPERM without CAP_BPF.
   static ring::Result<Producers> load(const RingbufMap& ring, const ProducersOptions& options = {});
+  /// A record goes to the ring of the CPU that its program runs on; where that has none it fails with ENOENT.
+  static ring::Result<Producers> load(const CpuRingbufs& rings, const ProducersOptions& options = {});
   /// Needs CAP_PERFMON too. Map-only rings are fine.
   static ring::Result<Producers> load(const PerfRings& rings, const ProducersOptions& options = {});
 

@@ -12,6 +12,7 @@
 
 #include "bpf/perf.skel.h"
 #include "bpf/ringbuf.skel.h"
+#include "bpf/ringbuf_per_cpu.skel.h"
 #include "bpf/swap.skel.h"
 #include "real/quiet_libbpf.h"
 #include "ring/layout.h"
@@ -22,6 +23,10 @@ static_assert(max_sources + 1 == RINGSIDE_SOURCES && prefill_source == max_sourc
 static_assert(RINGSIDE_SUBMIT == static_cast<int>(ring::Action::submit) &&
               RINGSIDE_DISCARD == static_cast<int>(ring::Action::discard) &&
               RINGSIDE_OUTPUT == static_cast<int>(ring::Action::output));
+
+static_assert(RINGSIDE_STAMP_NONE == static_cast<int>(ring::Stamp::none) &&
+              RINGSIDE_STAMP_BEFORE == static_cast<int>(ring::Stamp::before) &&
+              RINGSIDE_STAMP_INSIDE == static_cast<int>(ring::Stamp::inside));
 
 static_assert(sizeof(ringside_swap_words) == sizeof(ringside_swap) &&
               offsetof(ringside_swap_words, samples) == offsetof(ringside_swap, samples));
@@ -80,6 +85,10 @@ class SkeletonProgram final : public Program {
     skeleton_->rodata->scratch_bytes = sizes.scratch_bytes;
     bpf_map__set_value_size(skeleton_->maps.scratch, sizes.scratch_bytes);
     bpf_map__set_max_entries(skeleton_->maps.scratch, sizes.slots + buffers_before_slots);
+    if constexpr (requires { skeleton_->rodata->stamp; }) {
+      skeleton_->rodata->stamp = static_cast<std::uint32_t>(options.stamp);
+      stamp_ = options.stamp;
+    }
     if constexpr (requires { skeleton_->progs.flood; }) {
       bpf_program__set_autoload(skeleton_->progs.flood, options.floods);
     }
@@ -141,6 +150,11 @@ ring::Result<std::shared_ptr<Program>> load_as(ring::RingKind kind, int map_fd, 
 
 ring::Result<std::shared_ptr<Program>> Program::load(const RingbufMap& ring, const ProducersOptions& options) {
   return load_as<ringbuf_bpf>(ring::RingKind::ringbuf, ring.map_fd(), options, ring.size_bytes(), {});
+}
+
+ring::Result<std::shared_ptr<Program>> Program::load(const CpuRingbufs& rings, const ProducersOptions& options) {
+  return load_as<ringbuf_per_cpu_bpf>(ring::RingKind::ringbuf, rings.map_fd(), options, rings.size_bytes(),
+                                      {rings.cpus().begin(), rings.cpus().end()});
 }
 
 ring::Result<std::shared_ptr<Program>> Program::load(const PerfRings& rings, const ProducersOptions& options) {

@@ -23,6 +23,7 @@ namespace ringside::real {
 class Program {
  public:
   static ring::Result<std::shared_ptr<Program>> load(const RingbufMap& ring, const ProducersOptions& options);
+  static ring::Result<std::shared_ptr<Program>> load(const CpuRingbufs& rings, const ProducersOptions& options);
   static ring::Result<std::shared_ptr<Program>> load(const PerfRings& rings, const ProducersOptions& options);
   /// Of an A/B swap, for `sources` sources. The rings of both are of the same CPUs.
   static ring::Result<std::shared_ptr<Program>> load_swap(const PerfRings& side_0, const PerfRings& side_1,
@@ -37,7 +38,8 @@ class Program {
   ringside_swap_state* swap() const { return swap_; }
   std::uint32_t swap_sources() const { return swap_sources_; }
   std::uint32_t max_record_bytes() const { return max_record_bytes_; }
-  /// perf: the CPUs of the rings, in ring order.
+  ring::Stamp stamp() const { return stamp_; }
+  /// Where there is one a CPU: the CPUs of the rings, in ring order.
   const std::vector<std::uint32_t>& cpus() const { return cpus_; }
 
   /// Descriptors of the programs; negative where the ring kind has none, or it is not loaded.
@@ -68,6 +70,7 @@ class Program {
 
   ring::RingKind kind_;
   std::uint32_t max_record_bytes_;
+  ring::Stamp stamp_ = ring::Stamp::none;
   std::vector<std::uint32_t> cpus_;
   Descriptors descriptors_;
   bpf_program* nested_ = nullptr;

@@ -84,7 +84,8 @@ ringside_ring_set RingbufMap::ring_set() const {
                            .watermark_bytes = 0,
                            .swap = nullptr,
                            .sample_type = 0,
-                           .backward = 0};
+                           .backward = 0,
+                           .stamp_bytes = 0};
 }
 
 }  // namespace ringside::real

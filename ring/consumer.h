@@ -30,6 +30,7 @@ extern "C" {
 #define RINGSIDE_NEEDS_FD 0x1u /* file descriptors of real kernel objects: runs in the kernel world only */
 #define RINGSIDE_OWNS_RINGS \
   0x2u /* perf: opens and maps its own rings on ringside_ring_set.map_fd, then `adopt`s each */
+#define RINGSIDE_NEEDS_ONE_RING 0x4u /* ringbuf: it reads a set of one ring and refuses others */
 
 /* How the host's epoll item is armed for each ring. */
 #define RINGSIDE_LEVEL 0u
@@ -47,9 +48,11 @@ extern "C" {
 /* It never sleeps in wait but looks again and again: waits that return ready for nothing are no busy_spin. */
 #define RINGSIDE_CLAIM_BUSY_POLLS 0x8u
 /*
- * Where samples carry their time (ringside_ring_set.sample_type), deliveries over all rings come in its order, and
- * ringside_record.time_ns tells it. Judged in stepped runs, where no producer stands still for long between the taking
- * of the stamp and the publishing of its record.
+ * Where samples carry their time (ringside_ring_set.sample_type), or BPF records begin with it (stamp_bytes),
+ * deliveries over all rings come in its order, and ringside_record.time_ns tells it. Judged in stepped runs, where no
+ * producer stands still for long between the taking of the stamp and the publishing of its record. In BPF rings a
+ * committed record may have to wait for a BUSY one of another ring, which may be older: until then it counts as not
+ * committed.
  */
 #define RINGSIDE_CLAIM_TIME_ORDER 0x20u
 
@@ -91,7 +94,7 @@ extern "C" {
  */
 struct ringside_ring {
   uint32_t kind;      /* RINGSIDE_RINGBUF or RINGSIDE_PERF */
-  int32_t cpu;        /* perf: the CPU whose records it carries; ringbuf: -1 */
+  int32_t cpu;        /* the CPU whose records it carries; -1: ringbuf, those of all */
   int32_t fd;         /* map fd (ringbuf) or event fd (perf); -1 in the model, which has none */
   uint32_t page_size; /* bytes */
   uint64_t data_size; /* bytes, a power of two */
@@ -117,10 +120,10 @@ struct ringside_ring_set {
   uint32_t kind;       /* the kind of every ring in the set */
   uint32_t ring_count; /* 0 for a consumer that owns its rings */
   const struct ringside_ring* rings;
-  int32_t map_fd;             /* the ringbuf map or PERF_EVENT_ARRAY; -1 in the model */
-  uint32_t data_pages;        /* pages of one ring's data, a power of two */
-  uint32_t wakeup_events;     /* perf: attr.wakeup_events when watermark_bytes is 0 */
-  uint32_t watermark_bytes;   /* perf: attr.wakeup_watermark with attr.watermark = 1; 0 = not set */
+  int32_t map_fd;           /* the ringbuf map, the ARRAY_OF_MAPS of one a CPU, or PERF_EVENT_ARRAY; -1 in the model */
+  uint32_t data_pages;      /* pages of one ring's data, a power of two */
+  uint32_t wakeup_events;   /* perf: attr.wakeup_events when watermark_bytes is 0 */
+  uint32_t watermark_bytes; /* perf: attr.wakeup_watermark with attr.watermark = 1; 0 = not set */
   struct ringside_swap* swap; /* perf, two sides: the first half of the rings is side 0; else NULL. Came with batches */
   uint64_t sample_type;       /* perf: attr.sample_type, RAW or RAW | TIME (PERF_SAMPLE_*); 0 means RAW */
   /*
@@ -128,6 +131,7 @@ struct ringside_ring_set {
    * it and older ones above, one lap of them; none ever finds the ring full, and data_tail means nothing.
    */
   uint32_t backward;
+  uint32_t stamp_bytes; /* ringbuf: 8 where each record begins with its time (u64, ns), which counts as its bytes */
 };
 
 /*
@@ -143,7 +147,7 @@ struct ringside_record {
   const void* data;
   uint64_t size; /* bytes */
   uint64_t token;
-  uint64_t time_ns; /* what PERF_SAMPLE_TIME says of it, or 0; read of who claims RINGSIDE_CLAIM_TIME_ORDER only */
+  uint64_t time_ns; /* what its sample's time or its stamp says, or 0; read of who claims RINGSIDE_CLAIM_TIME_ORDER */
 };
 
 struct ringside_ready {

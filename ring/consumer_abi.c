@@ -79,6 +79,7 @@ struct ringside_c_layout ringside_layout_in_c(void) {
       .ring_data = offsetof(struct ringside_ring, data),
       .ring_set_size = sizeof(struct ringside_ring_set),
       .ring_set_swap = offsetof(struct ringside_ring_set, swap),
+      .ring_set_stamp_bytes = offsetof(struct ringside_ring_set, stamp_bytes),
       .swap_size = sizeof(struct ringside_swap),
       .record_size = sizeof(struct ringside_record),
       .record_token = offsetof(struct ringside_record, token),

@@ -18,6 +18,7 @@ struct ringside_c_layout {
   size_t ring_data;
   size_t ring_set_size;
   size_t ring_set_swap;
+  size_t ring_set_stamp_bytes;
   size_t swap_size;
   size_t record_size;
   size_t record_token;

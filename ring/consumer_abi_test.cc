@@ -11,6 +11,7 @@ TEST(ConsumerContract, LaysOutTheSameInCAndInCpp) {
   EXPECT_EQ(c.ring_data, offsetof(ringside_ring, data));
   EXPECT_EQ(c.ring_set_size, sizeof(ringside_ring_set));
   EXPECT_EQ(c.ring_set_swap, offsetof(ringside_ring_set, swap));
+  EXPECT_EQ(c.ring_set_stamp_bytes, offsetof(ringside_ring_set, stamp_bytes));
   EXPECT_EQ(c.swap_size, sizeof(ringside_swap));
   EXPECT_EQ(c.record_size, sizeof(ringside_record));
   EXPECT_EQ(c.record_token, offsetof(ringside_record, token));

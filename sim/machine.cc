@@ -35,8 +35,13 @@ Result<void> check(const MachineOptions& options) {
     return ring::error("build a machine with an overwrite ring on kernel " + to_string(options.kernel),
                        "BPF_F_RB_OVERWRITE came with 6.19", "name kernel 6.19 or newer");
   }
+  if ((options.per_cpu || options.stamp != ring::Stamp::none) &&
+      (options.overwrite || options.kind != ring::RingKind::ringbuf)) {
+    return ring::error("build a machine of stamped rings, or of one a CPU", "only BPF ring buffers that refuse are so",
+                       "use RingKind::ringbuf without overwrite; a perf machine has one ring a CPU anyway");
+  }
   const auto& hup_ring = options.faults.hup_ring;
-  const std::uint32_t rings = options.kind == ring::RingKind::ringbuf ? 1 : options.cpus;
+  const std::uint32_t rings = options.kind == ring::RingKind::ringbuf && !options.per_cpu ? 1 : options.cpus;
   if (hup_ring && *hup_ring >= rings) {
     return ring::error("plan HUP on ring " + std::to_string(*hup_ring), "there is no such ring",
                        "use 0 to " + std::to_string(rings - 1));
@@ -81,14 +86,16 @@ Result<std::unique_ptr<Machine>> Machine::create(const MachineOptions& options) 
     state->cpus.push_back(std::make_unique<Cpu>(options.seed + cpu + 1));
   }
   if (options.kind == ring::RingKind::ringbuf) {
-    auto ring = create_ringbuf(options);
-    if (!ring) return tl::make_unexpected(ring.error());
-    state->ringbuf = std::move(*ring);
-    state->journals.emplace_back(options.data_size);
+    for (std::uint32_t cpu = 0; cpu < (options.per_cpu ? options.cpus : 1u); ++cpu) {
+      auto ring = create_ringbuf(options);
+      if (!ring) return tl::make_unexpected(ring.error());
+      state->ringbufs.push_back(std::move(*ring));
+      state->journals.emplace_back(options.data_size);
+    }
     if (options.overwrite) {
       state->overwritten =
-          std::make_unique<OverwrittenBooks>(*state->ringbuf, state->journals.front(), options.sources);
-      state->ringbuf->state().observer = state->overwritten.get();
+          std::make_unique<OverwrittenBooks>(*state->ringbufs[0], state->journals.front(), options.sources);
+      state->ringbufs[0]->state().observer = state->overwritten.get();
     }
   } else {
     for (std::uint32_t cpu = 0; cpu < options.cpus; ++cpu) {
@@ -116,10 +123,10 @@ ringside_ring Machine::user_view(std::uint32_t ring) const {
   view.fd = -1;
   view.page_size = page_size_bytes();
   view.data_size = state_->options.data_size;
-  if (state_->ringbuf) {
-    const RingbufMemory& memory = state_->ringbuf->memory();
+  if (state_->of_ringbufs()) {
+    const RingbufMemory& memory = state_->ringbufs[ring]->memory();
     view.kind = RINGSIDE_RINGBUF;
-    view.cpu = -1;
+    view.cpu = state_->options.per_cpu ? static_cast<std::int32_t>(ring) : -1;
     view.consumer_page = memory.user_consumer_page();
     view.producer_page = memory.user_producer_page();
     view.data = memory.user_data();
@@ -133,9 +140,9 @@ ringside_ring Machine::user_view(std::uint32_t ring) const {
   return view;
 }
 
-RingbufModel& Machine::ringbuf() {
-  assert(state_->ringbuf);
-  return *state_->ringbuf;
+RingbufModel& Machine::ringbuf(std::uint32_t ring) {
+  assert(ring < state_->ringbufs.size());
+  return *state_->ringbufs[ring];
 }
 
 PerfRingModel& Machine::perf(std::uint32_t ring) {
@@ -145,8 +152,8 @@ PerfRingModel& Machine::perf(std::uint32_t ring) {
 
 std::optional<std::string> Machine::describe(const void* address) const {
   for (std::uint32_t ring = 0; ring < ring_count(); ++ring) {
-    const std::optional<Place> place =
-        state_->ringbuf ? state_->ringbuf->memory().locate(address) : state_->perf[ring]->memory().locate(address);
+    const std::optional<Place> place = state_->of_ringbufs() ? state_->ringbufs[ring]->memory().locate(address)
+                                                             : state_->perf[ring]->memory().locate(address);
     if (place) return "ring " + std::to_string(ring) + ": " + sim::describe(*place);
   }
   return std::nullopt;
@@ -184,8 +191,8 @@ void Machine::cancel_waits() { state_->epoll.cancel(); }
 
 void Machine::hang_up(std::uint32_t ring) {
   assert(ring < ring_count());
-  if (state_->ringbuf) {
-    state_->ringbuf->hang_up();
+  if (state_->of_ringbufs()) {
+    state_->ringbufs[ring]->hang_up();
   } else {
     state_->perf[ring]->hang_up();
   }
@@ -217,7 +224,7 @@ std::uint64_t Machine::reserved_so_far(std::uint32_t source) const {
 }
 
 bool Machine::deliverable(std::uint32_t ring) const {
-  return state_->ringbuf ? state_->ringbuf->deliverable() : state_->perf[ring]->deliverable();
+  return state_->of_ringbufs() ? state_->ringbufs[ring]->deliverable() : state_->perf[ring]->deliverable();
 }
 
 bool Machine::any_deliverable() const {
@@ -229,10 +236,10 @@ bool Machine::any_deliverable() const {
 
 std::vector<std::uint64_t> Machine::records_left() const {
   std::vector<std::uint64_t> left(state_->options.sources);
-  if (state_->ringbuf) {
-    state_->ringbuf->visit_unread([&](std::uint64_t position, std::uint32_t header) {
+  for (std::uint32_t ring = 0; ring < state_->ringbufs.size(); ++ring) {
+    state_->ringbufs[ring]->visit_unread([&](std::uint64_t position, std::uint32_t header) {
       if (ring::ringbuf::is_busy(header) || ring::ringbuf::is_discarded(header)) return;
-      ++left[state_->journals[0].source_at(position)];
+      ++left[state_->journals[ring].source_at(position)];
     });
   }
   for (std::uint32_t ring = 0; ring < state_->perf.size(); ++ring) {

@@ -59,6 +59,7 @@
 #include "ring/ledger.h"
 #include "ring/operation.h"
 #include "ring/result.h"
+#include "ring/stamp.h"
 #include "sim/clock.h"
 #include "sim/context.h"
 #include "sim/faults.h"
@@ -75,7 +76,7 @@ class PerfRingModel;
 
 struct MachineOptions {
   ring::RingKind kind = ring::RingKind::ringbuf;
-  std::uint32_t cpus = 1;             ///< 1 to 1024; a perf machine has one ring a CPU, a ringbuf machine one ring
+  std::uint32_t cpus = 1;             ///< 1 to 1024; a perf machine has one ring a CPU, a ringbuf machine one ring ...
   std::uint32_t sources = 1;          ///< 1 to 65536
   std::uint64_t data_size = 4096;     ///< bytes of each ring's data area
   std::uint64_t start_position = 0;   ///< where every position of every ring starts; a multiple of 8
@@ -84,6 +85,8 @@ struct MachineOptions {
   bool sample_time = false;           ///< perf: attr.sample_type has TIME beside RAW
   bool overwrite = false;             ///< ringbuf: BPF_F_RB_OVERWRITE [1.11]; needs kernel 6.19
   bool backward = false;              ///< perf: write_backward, mapped for reading only: an overwrite ring [2.10]
+  bool per_cpu = false;               ///< ringbuf: ... or one ring a CPU as well; not with overwrite
+  ring::Stamp stamp = ring::Stamp::none;  ///< ringbuf: what each record begins with
   KernelVersion kernel = default_kernel_version;
   std::uint64_t seed = 1;      ///< of every choice that the machine makes
   std::int64_t step_ns = 100;  ///< virtual time that one step takes
@@ -106,8 +109,8 @@ class Machine {
   std::uint32_t ring_count() const;
   /// One ring as the consumer sees it; valid while the machine lives. fd is -1.
   ringside_ring user_view(std::uint32_t ring) const;
-  RingbufModel& ringbuf();                  ///< the ring of a ringbuf machine
-  PerfRingModel& perf(std::uint32_t ring);  ///< one ring of a perf machine
+  RingbufModel& ringbuf(std::uint32_t ring = 0);  ///< the ring of a ringbuf machine, or one of them
+  PerfRingModel& perf(std::uint32_t ring);        ///< one ring of a perf machine
   /// Where in a ring's user mapping an address lies: `ring 0: data page 0, offset 128`; nothing for other addresses.
   std::optional<std::string> describe(const void* address) const;
 

@@ -91,8 +91,8 @@ struct Machine::State {
 
   MachineOptions options;
   RingbufRules rules;
-  std::unique_ptr<RingbufModel> ringbuf;
-  std::unique_ptr<OverwrittenBooks> overwritten;  ///< of an overwrite ring
+  std::vector<std::unique_ptr<RingbufModel>> ringbufs;  ///< of a ringbuf machine: one, or one a CPU
+  std::unique_ptr<OverwrittenBooks> overwritten;        ///< of an overwrite ring
   std::vector<std::unique_ptr<PerfRingModel>> perf;
   std::vector<SourceJournal> journals;  ///< one a ring
   std::vector<std::unique_ptr<Cpu>> cpus;
@@ -107,9 +107,10 @@ struct Machine::State {
 
   Epoll epoll;  // last: its items leave the rings' wait queues before the rings go
 
-  std::uint32_t ring_of(std::uint32_t cpu) const { return ringbuf ? 0 : cpu; }
+  bool of_ringbufs() const { return !ringbufs.empty(); }
+  std::uint32_t ring_of(std::uint32_t cpu) const { return ringbufs.size() == 1 ? 0 : cpu; }
   PollSource& poll_source(std::uint32_t ring) {
-    return ringbuf ? static_cast<PollSource&>(*ringbuf) : static_cast<PollSource&>(*perf[ring]);
+    return of_ringbufs() ? static_cast<PollSource&>(*ringbufs[ring]) : static_cast<PollSource&>(*perf[ring]);
   }
 
   bool can_enter(const Cpu& cpu, Context context) const;

@@ -17,9 +17,10 @@ constexpr std::uint32_t hardirq_odds = 4;
 
 bool is_due(std::uint32_t every, std::uint64_t count) { return every != 0 && count % every == 0; }
 
-ring::Operation nested_of(const ring::Operation& outer) {
+/// Nobody can stamp the record of an output while it is BUSY: where records carry one, interrupts submit.
+ring::Operation nested_of(const ring::Operation& outer, ring::Stamp stamp) {
   ring::Operation nested;
-  nested.action = ring::Action::output;
+  nested.action = stamp == ring::Stamp::none ? ring::Action::output : ring::Action::submit;
   nested.flags = outer.flags;
   nested.source = outer.nested_source;
   nested.cpu = outer.cpu;
@@ -73,9 +74,10 @@ void Machine::State::start(Cpu& cpu, std::uint32_t index, Frame& frame, Context 
   frame.finished = false;
   SourceJournal& journal = journals[ring_of(index)];
   Scratch& scratch = cpu.scratch[static_cast<std::size_t>(context)];
-  if (ringbuf) {
-    frame.production.emplace<RingbufProduction>(*ringbuf, journal, source, operation, lock_attempt(cpu, context),
-                                                frame.stepped, scratch);
+  if (of_ringbufs()) {
+    frame.production.emplace<RingbufProduction>(*ringbufs[ring_of(index)], journal, source, operation,
+                                                lock_attempt(cpu, context), frame.stepped, scratch,
+                                                Stamping{.when = options.stamp, .clock = &clock});
     return;
   }
   PerfSampleValues values;
@@ -96,13 +98,13 @@ void Machine::State::settle(Cpu& cpu, std::uint32_t index, Frame& frame) {
 }
 
 void Machine::State::queue_wakeup(Cpu& cpu, std::uint32_t ring) {
-  if (ringbuf ? ringbuf->queue_wakeup() : perf[ring]->queue_wakeup()) cpu.queued_wakeups.push_back(ring);
+  if (of_ringbufs() ? ringbufs[ring]->queue_wakeup() : perf[ring]->queue_wakeup()) cpu.queued_wakeups.push_back(ring);
 }
 
 void Machine::State::run_wakeups(Cpu& cpu) {
   for (const std::uint32_t ring : cpu.queued_wakeups) {
-    if (ringbuf) {
-      ringbuf->run_wakeup();
+    if (of_ringbufs()) {
+      ringbufs[ring]->run_wakeup();
     } else {
       perf[ring]->run_wakeup();
     }
@@ -114,8 +116,8 @@ void Machine::State::hang_up_when_due() {
   if (operations_ended() < options.faults.hup_after) return;
   // Relaxed: only the first to come here goes on; nothing else hangs on it.
   if (hup_done.exchange(true, std::memory_order_relaxed)) return;
-  if (ringbuf) {
-    ringbuf->hang_up();
+  if (of_ringbufs()) {
+    ringbufs[*options.faults.hup_ring]->hang_up();
   } else {
     perf[*options.faults.hup_ring]->hang_up();
   }
@@ -134,7 +136,7 @@ void Machine::State::start_nested(Cpu& cpu, std::uint32_t index) {
   --outer.nested_left;
   auto frame = std::make_unique<Frame>();
   frame->stepped = true;
-  start(cpu, index, *frame, Context::hardirq, nested_of(outer.operation));
+  start(cpu, index, *frame, Context::hardirq, nested_of(outer.operation, options.stamp));
   cpu.stack.push_back(std::move(frame));
 }
 
@@ -154,7 +156,7 @@ StepResult Machine::State::step(Cpu& cpu, std::uint32_t index) {
 
 StepResult Machine::State::step_frame(Cpu& cpu, std::uint32_t index) {
   Frame& top = *cpu.stack.back();
-  if (top.stall_left > 0 && top.visit([](auto& production) { return production.about_to_publish(); })) {
+  if (top.stall_left > 0 && top.visit([](auto& production) { return production.may_stall(); })) {
     --top.stall_left;
     return StepResult::more;
   }
@@ -220,16 +222,20 @@ Random& Machine::random() { return state_->random; }
 int Machine::State::run(Cpu& cpu, std::uint32_t index, Context context, const ring::Operation& operation) {
   Frame frame;
   start(cpu, index, frame, context, operation);
+  const auto stall = [&] {
+    for (; frame.stall_left > 0; --frame.stall_left) std::this_thread::yield();
+  };
   const auto interrupted = [&] {
     for (; frame.nested_left > 0; --frame.nested_left) {
-      run(cpu, index, Context::hardirq, nested_of(operation));
+      run(cpu, index, Context::hardirq, nested_of(operation, options.stamp));
       run_wakeups(cpu);  // only a task or softirq has nested records: interrupts are on again
     }
-    for (; frame.stall_left > 0; --frame.stall_left) std::this_thread::yield();
+    stall();
   };
   frame.visit([&](auto& production) {
     if (frame.nested_left > 0 || frame.stall_left > 0) {
       while (!production.about_to_publish() && production.step() != StepResult::done) {
+        if (options.stamp == ring::Stamp::before && production.may_stall()) stall();
       }
       interrupted();
       if (!production.about_to_publish()) return;

@@ -32,6 +32,8 @@ class PerfProduction {
   bool interrupts_off() const { return false; }
   /// Whether the record is written and the next steps make it visible.
   bool about_to_publish() const { return output_.about_to_publish(); }
+  /// Where a stalled producer stands.
+  bool may_stall() const { return about_to_publish(); }
   /// After the last step.
   bool wants_wakeup() const { return !busy_ && output_.wants_wakeup(); }
   int result() const { return result_; }

@@ -3,6 +3,7 @@
 
 #include <cassert>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 namespace ringside::sim {
@@ -17,14 +18,15 @@ bool settles(Action action) { return action == Action::settle_submit || action =
 
 RingbufProduction::RingbufProduction(RingbufModel& ring, SourceJournal& journal, SourceState& source,
                                      const ring::Operation& operation, LockAttempt attempt, bool stepped,
-                                     Scratch& scratch)
+                                     Scratch& scratch, const Stamping& stamping)
     : ring_(&ring),
       journal_(&journal),
       source_(&source),
       scratch_(&scratch),
       operation_(operation),
-      reserve_(ring.state(), operation.size, attempt),
+      reserve_(ring.state(), operation.size + ring::stamp_bytes(stamping.when), attempt),
       size_(operation.size),
+      stamping_(stamping),
       stepped_(stepped) {
   if (settles(operation.action)) {
     phase_ = Phase::nothing;
@@ -39,6 +41,7 @@ RingbufProduction::RingbufProduction(RingbufModel& ring, SourceJournal& journal,
   ++source.ledger.attempts;
   // 1.7: output looks at its flags before anything else; submit and discard ignore what they do not know.
   const bool unknown_flags = (operation.flags & ~(ring::flag_no_wakeup | ring::flag_force_wakeup)) != 0;
+  if (stamping_.when == ring::Stamp::before) phase_ = Phase::take_stamp;
   if (operation.action == Action::output && unknown_flags) phase_ = Phase::refuse;
 }
 
@@ -50,8 +53,15 @@ StepResult RingbufProduction::step() {
       return finish();
     case Phase::nothing:
       return finish();
+    case Phase::take_stamp:
+      stamp_ns_ = stamping_.clock->tick();
+      phase_ = Phase::reserve;
+      return StepResult::more;
     case Phase::reserve:
       return reserve();
+    case Phase::stamp:
+      write_stamp();
+      return StepResult::more;
     case Phase::draft:
       return draft();
     case Phase::first_half:
@@ -72,6 +82,7 @@ StepResult RingbufProduction::step() {
 }
 
 void RingbufProduction::run() {
+  if (phase_ == Phase::take_stamp) step();
   if (phase_ == Phase::reserve) {
     reserve_.run();
     end_reserve();
@@ -93,9 +104,12 @@ ring::RecordIdentity RingbufProduction::identity() const {
   return {operation_.source, state, size_, discards() ? source_->next_doomed : source_->next_committed()};
 }
 
-std::span<std::byte> RingbufProduction::payload() const { return {ring_->state().payload(position_), size_}; }
+std::span<std::byte> RingbufProduction::payload() const {
+  return {ring_->state().payload(position_) + ring::stamp_bytes(stamping_.when), size_};
+}
 
 StepResult RingbufProduction::reserve() {
+  reserve_begun_ = true;
   const StepResult taken = reserve_.step();
   return taken == StepResult::done ? end_reserve() : taken;
 }
@@ -111,13 +125,27 @@ StepResult RingbufProduction::end_reserve() {
   position_ = reserve_.position();
   journal_->note(position_, operation_.source);
   ++source_->ledger.open;
-  // A program that outputs has its record ready; one that reserves writes it in place.
-  const bool drafts = operation_.action == Action::hold || (stepped_ && operation_.action != Action::output);
-  phase_ = drafts ? Phase::draft : stepped_ ? Phase::first_half : Phase::whole;
+  phase_ = Phase::stamp;
+  if (stamping_.when == ring::Stamp::none) begin_record();
   // An old kernel grants a span larger than the ring to a consumer that lies (CVE-2021-3489). Its payload lies outside
   // the ring, in memory that this model does not have: it stays unwritten.
   if (size_ > ring_->state().size) start_commit();
   return StepResult::more;
+}
+
+/// The record is BUSY: whoever looks now sees that, and waits.
+void RingbufProduction::write_stamp() {
+  if (stamping_.when == ring::Stamp::inside) stamp_ns_ = stamping_.clock->tick();
+  std::byte bytes[sizeof stamp_ns_];
+  std::memcpy(bytes, &stamp_ns_, sizeof bytes);
+  PlainMemory::write_bytes(ring_->state().payload(position_), bytes, sizeof bytes);
+  begin_record();
+}
+
+void RingbufProduction::begin_record() {
+  // A program that outputs has its record ready; one that reserves writes it in place.
+  const bool drafts = operation_.action == Action::hold || (stepped_ && operation_.action != Action::output);
+  phase_ = drafts ? Phase::draft : stepped_ ? Phase::first_half : Phase::whole;
 }
 
 StepResult RingbufProduction::draft() {

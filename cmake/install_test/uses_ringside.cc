@@ -76,7 +76,8 @@ ring::Verdict judge(const ringside_consumer& consumer) {
                                 .watermark_bytes = 0,
                                 .swap = nullptr,
                                 .sample_type = 0,
-                                .backward = 0};
+                                .backward = 0,
+                                .stamp_bytes = 0};
   ring::Judge judge({});
   ringside_host host{};
   host.abi_version = RINGSIDE_CONSUMER_ABI;

@@ -53,6 +53,11 @@ struct Oversleeps : PerfSteps {
 struct TakesFirstForOldest : PerfSteps {
   static constexpr bool is_older(std::uint64_t /*time_ns*/, std::uint64_t /*than_ns*/) { return false; }
 };
+struct MakesTimesUp : TakesFirstForOldest {
+  static constexpr std::uint64_t told(std::uint64_t time_ns, std::uint64_t last_ns) {
+    return std::max(time_ns, last_ns);
+  }
+};
 struct HoldsNothingBack : PerfSteps {
   static constexpr bool holds_back = false;
 };
@@ -212,6 +217,12 @@ const ringside_consumer& session_claims_order() {
 const ringside_consumer& session_by_arrival() {
   static constexpr ringside_consumer table =
       HeldBack<TakesFirstForOldest>::table("session_by_arrival", "session_merge that takes ring after ring");
+  return table;
+}
+
+const ringside_consumer& session_makes_times_up() {
+  static constexpr ringside_consumer table = HeldBack<MakesTimesUp>::table(
+      "session_makes_times_up", "session_merge that takes ring after ring, and tells times that never fall");
   return table;
 }
 

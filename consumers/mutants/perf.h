@@ -29,5 +29,6 @@ const ringside_consumer& session_oversleeps();
 const ringside_consumer& session_claims_order();
 const ringside_consumer& session_by_arrival();
 const ringside_consumer& session_no_hold();
+const ringside_consumer& session_makes_times_up();
 
 }  // namespace ringside::consumers::mutant

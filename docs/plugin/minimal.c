@@ -93,6 +93,7 @@ static const struct ringside_consumer minimal = {
     .name = "minimal",
     .summary = "the smallest faithful reader of a BPF ring buffer",
     .ring_kinds = RINGSIDE_RINGBUF,
+    .needs = RINGSIDE_NEEDS_ONE_RING,
     .trigger = RINGSIDE_LEVEL,
     .open = reader_open,
     .drain = reader_drain,

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "harness/catalogue.h"
 #include "harness/check.h"
+#include "harness/compare/parts.h"
 #include "harness/compare/quiet_cpu.h"
 #include "harness/nearest.h"
 #include "harness/world.h"
@@ -139,15 +141,17 @@ Result<Prepared> prepare(const CompareOptions& options) {
 class Rounds {
  public:
   Rounds(const CompareOptions& options, const std::vector<Judged>& consumers, FilledRing& ring, Caches& caches,
-         const QuietCpu& cpu)
+         const QuietCpu* cpu)
       : options_(options), consumers_(consumers), ring_(ring), caches_(caches), cpu_(cpu) {}
 
   /// `tell(name)` before each drain; false ends it.
-  void run(std::vector<CompareSeries>& series, CompareSeries& limit, const std::function<bool(const char*)>& tell) {
-    for (std::uint32_t round = 0; round <= options_.rounds; ++round) {
-      // Everyone follows everyone else in time: who comes behind a slow one must not always do so.
+  void run(std::span<CompareSeries> series, CompareSeries& limit, const std::function<bool(const char*)>& tell) {
+    // Everyone follows everyone else in time: who comes behind a slow one must not always do so.
+    const std::uint32_t first = options_.part == 0 ? 0 : options_.part;
+    const std::uint32_t rounds = options_.part == 0 ? options_.rounds : 1;
+    for (std::uint32_t round = 0; round <= rounds; ++round) {
       for (std::size_t turn = 0; turn <= consumers_.size(); ++turn) {
-        const std::size_t index = (turn + round) % (consumers_.size() + 1);
+        const std::size_t index = (turn + first + round) % (consumers_.size() + 1);
         const bool is_limit = index == consumers_.size();
         if (!tell(is_limit ? "one pass" : consumers_[index].name())) return;
         is_limit ? pass(limit, round > 0) : drain(consumers_[index], series[index], round > 0);
@@ -175,13 +179,13 @@ class Rounds {
       if (time) {
         sum += *time;
       } else {
-        series.reason = ring::to_string(time.error());
+        series.reason = fmt::format("at {} B {}", series.size, ring::to_string(time.error()));
       }
     }
     if (series.reason.empty()) keep(series, sum, counts);
   }
   void keep(CompareSeries& series, const DrainTime& time, bool counts) {
-    cpu_.rest(time.wall_ns);
+    if (cpu_ != nullptr) cpu_->rest(time.wall_ns);
     if (!counts) return;
     const auto records = static_cast<double>(ring_.records() * drains());
     series.wall_ns.push_back(time.wall_ns / records);
@@ -192,7 +196,7 @@ class Rounds {
   const std::vector<Judged>& consumers_;
   FilledRing& ring_;
   Caches& caches_;
-  const QuietCpu& cpu_;
+  const QuietCpu* cpu_;  // nullptr: who started this process looks after it
 };
 
 }  // namespace
@@ -208,6 +212,11 @@ const CompareSeries* CompareReport::limit(std::uint32_t size, Touch touch) const
   const auto found = std::find_if(limits.begin(), limits.end(),
                                   [&](const CompareSeries& one) { return one.size == size && one.touch == touch; });
   return found == limits.end() ? nullptr : &*found;
+}
+
+std::size_t CompareReport::slower() const {
+  return static_cast<std::size_t>(std::count_if(
+      changes.begin(), changes.end(), [](const Change& change) { return change.stands && change.times_as_long > 1; }));
 }
 
 std::vector<std::string> CompareReport::convicted() const {
@@ -227,6 +236,71 @@ Result<ComparePlan> plan_compare(const CompareOptions& options) {
   return plan;
 }
 
+namespace {
+
+/// Who may be timed, and why the others may not: a consumer that is wrong on records of one size gets no figure at all.
+std::map<std::string, std::string> judge_all(const CompareOptions& options, const std::vector<Judged>& consumers,
+                                             const CompareProgressSink& progress, std::size_t planned) {
+  std::map<std::string, std::string> reasons;
+  for (const std::uint32_t size : options.sizes) {
+    for (const Judged& judged : consumers) {
+      std::string& reason = reasons[judged.name()];
+      if (!reason.empty() || ring::interrupted_by() != 0) continue;
+      progress({.done = 0, .total = planned, .now = fmt::format("judging {} at {} B", judged.name(), size)});
+      reason = judge(options, judged, size);
+      if (!reason.empty()) reason = fmt::format("at {} B {}", size, reason);
+    }
+  }
+  return reasons;
+}
+
+/// Empty series for everyone, in the order of the report.
+void prepare_series(const std::vector<Judged>& consumers, const std::map<std::string, std::string>& reasons,
+                    CompareReport& report) {
+  for (const std::uint32_t size : report.options.sizes) {
+    for (const Touch touch : report.options.touches) {
+      for (const Judged& judged : consumers) {
+        const auto reason = reasons.find(judged.name());
+        report.series.push_back({.consumer = judged.name(),
+                                 .size = size,
+                                 .touch = touch,
+                                 .wall_ns = {},
+                                 .cpu_ns = {},
+                                 .reason = reason == reasons.end() ? std::string() : reason->second});
+      }
+      report.limits.push_back(
+          {.consumer = "one pass", .size = size, .touch = touch, .wall_ns = {}, .cpu_ns = {}, .reason = {}});
+    }
+  }
+}
+
+/// Told before each drain; false: no more.
+using Tell = std::function<bool(std::string now)>;
+
+/// All rounds, or the one that this process is, in this process.
+Result<void> measure_here(const std::vector<Judged>& consumers, const QuietCpu* cpu, const Tell& tell,
+                          CompareReport& report) {
+  const CompareOptions& options = report.options;
+  Caches caches(options.ring_bytes);
+  auto series = report.series.begin();
+  auto limit = report.limits.begin();
+  for (const std::uint32_t size : options.sizes) {
+    auto ring = FilledRing::fill(options.world, options.ring_bytes, size);
+    if (!ring) return tl::unexpected(ring.error());
+    for (const Touch touch : options.touches) {
+      Rounds rounds(options, consumers, **ring, caches, cpu);
+      rounds.run({series, series + static_cast<std::ptrdiff_t>(consumers.size())}, *limit,
+                 [&](const char* name) { return tell(fmt::format("{} B, {}: {}", size, name_of(touch), name)); });
+      series += static_cast<std::ptrdiff_t>(consumers.size());
+      ++limit;
+      if (ring::interrupted_by() != 0) return {};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<void> run_compare(const CompareOptions& options, const CompareProgressSink& progress,
                          const std::function<void(const std::string&)>& remark, CompareReport& report) {
   auto prepared = prepare(options);
@@ -236,48 +310,28 @@ Result<void> run_compare(const CompareOptions& options, const CompareProgressSin
   report.base = prepared->base;
   report.planned = prepared->drains(options);
   for (const Judged& judged : prepared->consumers) report.consumers.emplace_back(judged.name());
-  std::map<std::pair<std::string, std::uint32_t>, std::string> reasons;
-  for (const std::uint32_t size : options.sizes) {
-    for (const Judged& judged : prepared->consumers) {
-      if (ring::interrupted_by() != 0) return {};
-      progress({.done = 0, .total = report.planned, .now = fmt::format("judging {} at {} B", judged.name(), size)});
-      reasons[{judged.name(), size}] = judge(options, judged, size);
-    }
+  if (options.part != 0) {
+    prepare_series(prepared->consumers, {}, report);
+    return measure_here(prepared->consumers, nullptr, [](const std::string&) { return true; }, report);
   }
+  const auto reasons = judge_all(options, prepared->consumers, progress, report.planned);
+  prepare_series(prepared->consumers, reasons, report);
+  if (ring::interrupted_by() != 0) return {};
   const auto cpu = QuietCpu::take([&] { remark("another comparison runs on this machine: waiting for its end"); });
   if (!cpu) return tl::unexpected(cpu.error());
-  Caches caches(options.ring_bytes);
   report.method = (*cpu)->method();
-  report.method.push_back(caches.method());
-  std::size_t done = 0;
-  for (const std::uint32_t size : options.sizes) {
-    progress({.done = done, .total = report.planned, .now = fmt::format("filling the ring with {} B", size)});
-    auto ring = FilledRing::fill(options.world, options.ring_bytes, size);
-    if (!ring) return tl::unexpected(ring.error());
-    for (const Touch touch : options.touches) {
-      std::vector<CompareSeries> series;
-      for (const Judged& judged : prepared->consumers) {
-        series.push_back({.consumer = judged.name(),
-                          .size = size,
-                          .touch = touch,
-                          .wall_ns = {},
-                          .cpu_ns = {},
-                          .reason = reasons[{judged.name(), size}]});
-      }
-      CompareSeries limit{
-          .consumer = "one pass", .size = size, .touch = touch, .wall_ns = {}, .cpu_ns = {}, .reason = {}};
-      Rounds(options, prepared->consumers, **ring, caches, **cpu).run(series, limit, [&](const char* name) {
-        if (ring::interrupted_by() != 0) return false;
-        progress(
-            {.done = done++, .total = report.planned, .now = fmt::format("{} B, {}: {}", size, name_of(touch), name)});
-        return true;
-      });
-      report.series.insert(report.series.end(), series.begin(), series.end());
-      report.limits.push_back(std::move(limit));
-      if (ring::interrupted_by() != 0) return {};
-    }
+  report.method.push_back(Caches(options.ring_bytes).method());
+  if (!options.command.empty()) {
+    report.method.emplace_back("a process and a ring of its own for each round");
+    return measure_in_parts(progress, report);
   }
-  return {};
+  std::size_t done = 0;
+  const Tell tell = [&](std::string now) {
+    if (ring::interrupted_by() != 0) return false;
+    progress({.done = done++, .total = report.planned, .now = std::move(now)});
+    return true;
+  };
+  return measure_here(prepared->consumers, cpu->get(), tell, report);
 }
 
 }  // namespace ringside::harness

@@ -32,6 +32,12 @@ struct CompareOptions {
   std::string base;           ///< whose ratio is 1; empty: libbpf where it is compared, else the first
   std::uint64_t seed = 1;     ///< of the judged runs
   std::uint64_t hang_timeout_ms = 10'000;
+  std::string preset;  ///< the name of the published comparison that this is; empty: none
+  /// The `ringside` command: each round is a process of its own then, which begins with a layout of its own; see
+  /// docs/compare.md. Empty: all rounds in this process.
+  std::string command;
+  /// The number of the one round that this process is, from 1; 0: it is the comparison itself. A round is not judged.
+  std::uint32_t part = 0;
 };
 
 /// One consumer on records of one size, touched in one way. Nanoseconds a record, a value a round.
@@ -46,6 +52,16 @@ struct CompareSeries {
   bool has_figure() const { return reason.empty() && !wall_ns.empty(); }
 };
 
+/// One consumer on one size and touch, then and now.
+struct Change {
+  std::string consumer;
+  std::uint32_t size = 0;
+  Touch touch = Touch::line;
+  double times_as_long = 1;  ///< the median now by that of then
+  double probability = 1;    ///< of such a difference by chance, before many are asked together
+  bool stands = false;       ///< it is sure and large enough: slower above 1, faster below
+};
+
 struct CompareReport {
   ReportContext context;
   CompareOptions options;
@@ -54,12 +70,17 @@ struct CompareReport {
   std::vector<std::string> consumers;  ///< in the order of the table
   std::vector<CompareSeries> series;   ///< size by size, touch by touch, in the order of `consumers`
   std::vector<CompareSeries> limits;   ///< one pass over the same bytes: a series for each size and touch
+  std::string baseline;                ///< the file that it was held against; empty: none
+  std::string baseline_remark;         ///< what a reader of the changes should know; empty: nothing
+  std::vector<Change> changes;         ///< each series that both have
   std::size_t planned = 0;             ///< drains
   double duration_seconds = 0;
   int interrupted_by = 0;
 
   const CompareSeries* find(const std::string& consumer, std::uint32_t size, Touch touch) const;
   const CompareSeries* limit(std::uint32_t size, Touch touch) const;
+  /// Of the changes, those that are slower for sure.
+  std::size_t slower() const;
   /// Consumers that were judged and found wrong, by name.
   std::vector<std::string> convicted() const;
 };
@@ -87,7 +108,7 @@ ring::Result<ComparePlan> plan_compare(const CompareOptions& options);
 ring::Result<void> run_compare(const CompareOptions& options, const CompareProgressSink& progress,
                                const std::function<void(const std::string&)>& remark, CompareReport& report);
 
-enum class CompareFormat : std::uint8_t { table, json, csv };
+enum class CompareFormat : std::uint8_t { table, json, csv, html };
 std::string render(const CompareReport& report, CompareFormat format, const TextStyle& style);
 std::string verdict_line(const CompareReport& report, const TextStyle& style);
 

@@ -12,6 +12,7 @@
 
 #include "consumers/registry.h"
 #include "harness/compare/filled_ring.h"
+#include "harness/compare/preset.h"
 #include "harness/compare/quiet_cpu.h"
 
 namespace ringside::harness {
@@ -130,7 +131,34 @@ TEST(Compare, AFastWrongConsumerGetsNone) {
   EXPECT_NE(series->reason.find("convicted of torn"), std::string::npos) << series->reason;
   const std::string table = render(report, CompareFormat::table, {});
   EXPECT_NE(table.find("no figure"), std::string::npos);
-  EXPECT_NE(table.find("break_at_end at 264 B: convicted of torn"), std::string::npos) << table;
+  EXPECT_NE(table.find("break_at_end: at 264 B convicted of torn"), std::string::npos) << table;
+}
+
+TEST(Compare, OneRoundOfItIsNotJudgedAgain) {
+  CompareOptions options = small({"copy", "break_at_end"});
+  options.part = 2;
+  const CompareReport report = run(options);
+  EXPECT_EQ(report.find("copy", 8, Touch::line)->wall_ns.size(), 1u);
+  EXPECT_TRUE(report.convicted().empty());
+  EXPECT_TRUE(report.method.empty()) << "who started it keeps the machine quiet";
+}
+
+TEST(Compare, APageHasAPlotForEachSizeAndTouch) {
+  CompareReport report = run(small({"copy", "callback", "break_at_end"}));
+  report.context.command_line = "ringside <compare> & more";
+  const std::string page = render(report, CompareFormat::html, {});
+  const auto count = [&page](const std::string& text) {
+    std::size_t found = 0;
+    for (std::size_t at = page.find(text); at != std::string::npos; at = page.find(text, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("<figure>"), 4u);
+  EXPECT_EQ(count("<g class="), 4u * 2) << "who has no figure is in no plot";
+  EXPECT_EQ(count("<tr><td>"), 4u * 3) << "but in the table";
+  EXPECT_EQ(count("convicted of torn"), 4u);
+  EXPECT_EQ(count("<script"), 0u);
+  EXPECT_EQ(count("http"), 0u) << "it needs nothing else";
+  EXPECT_EQ(count("ringside &lt;compare&gt; &amp; more"), 1u);
 }
 
 TEST(Compare, IsWrittenForProgramsToo) {
@@ -163,6 +191,22 @@ TEST(Compare, RefusesWhatCannotBe) {
   EXPECT_NE(refused(options).find("multiples of 8"), std::string::npos);
   options.sizes = {65536};
   EXPECT_NE(refused(options).find("the largest is"), std::string::npos);
+}
+
+TEST(Preset, SetsThePublishedFiguresBesideThoseOfHere) {
+  EXPECT_FALSE(preset_options("zero-copy"));
+  CompareOptions options = *preset_options("zero-copy-debate");
+  EXPECT_EQ(options.ring_bytes, 1u << 30);
+  EXPECT_EQ(refused(options), "");
+  options.world = WorldKind::model;
+  options.consumers = {"read_into", "peek_consume"};
+  options.ring_bytes = 1u << 20;
+  options.rounds = 1;
+  const std::string table = render(run(options), CompareFormat::table, {});
+  EXPECT_NE(table.find("published, M/s"), std::string::npos) << table;
+  EXPECT_NE(table.find("1024 B  8.90   34.94  3.93×"), std::string::npos) << table;
+  EXPECT_NE(table.find("What such a table hides"), std::string::npos);
+  EXPECT_EQ(render(run(small({"copy"})), CompareFormat::table, {}).find("published"), std::string::npos);
 }
 
 TEST(QuietCpu, LeavesTheThreadAsItWas) {

@@ -173,6 +173,19 @@ EXPECTED = {
         "unguarded_two_peekers": "data_race",
         "view_over_consume": "use_after_release",
     },
+    # Two CPUs, a clock and one round of a merge, or two.
+    "merge_consumers": {
+        "merge_before": "reordered",
+        "merge_by_arrival": "reordered",
+        "merge_ignores_busy": "reordered",
+        "merge_inside": 320,
+        "merge_inside_2": 24203,
+        "merge_inside_twice": 1562,
+        "merge_no_barrier": "reordered",
+        "merge_positions_first": "reordered",
+        "merge_without_bound": "reordered",
+        "merge_without_fence": "reordered",
+    },
     # The kernel orders the stores of a payload behind that of overwrite_pos on x86 alone.
     "overwrite_consumers": {
         "overwrite_ignores_pos": "reordered",
@@ -282,6 +295,19 @@ class Consumers(unittest.TestCase):
                                  ("overwrite_ignores_pos", "failed")):
             with self.subTest(program=program):
                 self.assertEqual(self.verdict("overwrite_consumers", program, "tso"), verdict)
+
+    def test_a_clock_is_no_barrier_between_a_reservation_and_its_stamp(self):
+        expected = {
+            "merge_inside": {"tso": "proved", "sc": "proved"},
+            "merge_no_barrier": {"tso": "failed", "sc": "proved"},
+            "merge_before": {"tso": "failed", "sc": "failed"},
+            # Loads stay in order on x86: the reader's own fence is for other machines.
+            "merge_without_fence": {"tso": "proved", "sc": "proved"},
+        }
+        for program, verdicts in expected.items():
+            for memory, verdict in verdicts.items():
+                with self.subTest(program=program, memory=memory):
+                    self.assertEqual(self.verdict("merge_consumers", program, memory), verdict)
 
     def test_the_kernels_own_flag_before_its_head_harms_nobody_on_x86(self):
         self.assertEqual(self.verdict("perf_consumers", "perf_flag_before_head", "tso"), "proved")

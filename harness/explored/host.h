@@ -112,9 +112,9 @@ class Host {
  public:
   Host(const ringside_consumer& consumer, const ringside_ring& ring, const Judge& judge)
       : Host(consumer, std::span(&ring, 1), judge) {}
-  /// At most two rings; `swap` where they are the sides of one.
+  /// At most two rings; `swap` where they are the sides of one, `stamp_bytes` where their records begin with a stamp.
   Host(const ringside_consumer& consumer, std::span<const ringside_ring> rings, const Judge& judge,
-       ringside_swap* swap = nullptr)
+       ringside_swap* swap = nullptr, std::uint32_t stamp_bytes = 0)
       : consumer_(consumer), judge_(judge) {
     std::copy(rings.begin(), rings.end(), rings_.begin());
     set_.kind = rings[0].kind;
@@ -125,6 +125,7 @@ class Host {
     set_.backward = judge.pause == nullptr ? 0 : 1;
     set_.sample_type = judge.sample_type;
     set_.wakeup_events = 1;
+    set_.stamp_bytes = stamp_bytes;
     host_ = {.abi_version = RINGSIDE_CONSUMER_ABI,
              .struct_size = sizeof(ringside_host),
              .context = this,
