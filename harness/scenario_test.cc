@@ -96,12 +96,14 @@ lock_fails_percent = 4
                           .burst = 3};
   EXPECT_EQ(scenario->sources, std::vector{source});
   EXPECT_EQ(scenario->consumer, (ConsumerPlan{.max_records = 8, .timeout_ns = 100, .work_ns = 50, .hold_views = 2}));
-  EXPECT_EQ(scenario->faults, (FaultsPlan{.eintr_every = 1,
-                                          .spurious_every = 2,
-                                          .hangup_every = 3,
-                                          .stall_every = 5,
-                                          .stall_turns = 6,
-                                          .lock_fails_percent = 4}));
+  FaultsPlan faults;
+  faults.eintr_every = 1;
+  faults.spurious_every = 2;
+  faults.hangup_every = 3;
+  faults.stall_every = 5;
+  faults.stall_turns = 6;
+  faults.lock_fails_percent = 4;
+  EXPECT_EQ(scenario->faults, faults);
 }
 
 TEST(Scenario, AnUnknownKeyIsNamedWithItsLineAndTheNearestKnownOne) {

@@ -35,6 +35,12 @@ struct Judge {
   /// Of the one ring where it is written backward, else null.
   void (*pause)(bool on) = nullptr;
   void (*quiesce)() = nullptr;
+  /// The time that is told of what is delivered, before that; null where none is judged.
+  void (*timed)(std::uint64_t said, std::uint64_t time_ns) = nullptr;
+  /// Where the program has a time of its own; else null.
+  void (*yield)() = nullptr;
+  std::int64_t (*now_ns)() = nullptr;
+  std::uint64_t sample_type = 0;  ///< of perf rings whose samples carry more than raw data
 };
 
 /// One epoll set of one ring. Threads: one program at a time.
@@ -43,13 +49,18 @@ inline int& epoll_descriptor() {
   return descriptor;
 }
 
-/// In begin: the set holds the ring for `events`, before anything is produced.
-inline void arm(int ring, std::uint32_t events, std::uint32_t trigger) {
-  epoll_event event{};
-  event.events = events | (trigger == RINGSIDE_EDGE ? static_cast<std::uint32_t>(EPOLLET) : 0u);
+/// In begin: the set holds the rings for `events`, before anything is produced.
+inline void arm(std::span<const int> rings, std::uint32_t events, std::uint32_t trigger) {
   epoll_descriptor() = epoll_create1(0);
-  if (epoll_ctl(epoll_descriptor(), EPOLL_CTL_ADD, ring, &event) != 0) explore::fail("the ring cannot be watched");
+  for (std::size_t ring = 0; ring < rings.size(); ++ring) {
+    epoll_event event{};
+    event.events = events | (trigger == RINGSIDE_EDGE ? static_cast<std::uint32_t>(EPOLLET) : 0u);
+    event.data.u32 = static_cast<std::uint32_t>(ring);
+    if (epoll_ctl(epoll_descriptor(), EPOLL_CTL_ADD, rings[ring], &event) != 0)
+      explore::fail("the ring cannot be watched");
+  }
 }
+inline void arm(int ring, std::uint32_t events, std::uint32_t trigger) { arm(std::span(&ring, 1), events, trigger); }
 
 /// A program that begins so, with the ring that `open` gives.
 inline explore::Program armed(explore::Program program, int (*open)(), std::uint32_t events, std::uint32_t trigger) {
@@ -74,10 +85,11 @@ inline ringside_ring as_mapped(const explore::programs::RingView& view) {
           .data = view.data};
 }
 
-/// What epoll_wait returns, or a negative errno, and the one event.
+/// What epoll_wait returns, or a negative errno, and the one event that it is asked for.
 struct Woken {
   int count = 0;
   std::uint32_t events = 0;
+  std::uint32_t ring = 0;
 };
 /// timeout_ns < 0: without a deadline.
 inline Woken sleep_in_epoll(std::int64_t timeout_ns) {
@@ -85,7 +97,7 @@ inline Woken sleep_in_epoll(std::int64_t timeout_ns) {
   epoll_event event{};
   const int timeout_ms = timeout_ns < 0 ? -1 : static_cast<int>((timeout_ns + ns_per_ms - 1) / ns_per_ms);
   const int count = epoll_wait(epoll_descriptor(), &event, 1, timeout_ms);
-  return {.count = count < 0 ? -errno : count, .events = event.events};
+  return {.count = count < 0 ? -errno : count, .events = event.events, .ring = event.data.u32};
 }
 
 inline std::int64_t virtual_now_ns() {
@@ -111,6 +123,7 @@ class Host {
     set_.swap = swap;
     set_.map_fd = -1;
     set_.backward = judge.pause == nullptr ? 0 : 1;
+    set_.sample_type = judge.sample_type;
     set_.wakeup_events = 1;
     set_.stamp_bytes = stamp_bytes;
     host_ = {.abi_version = RINGSIDE_CONSUMER_ABI,
@@ -121,7 +134,7 @@ class Host {
              .wait = wait,
              .wait_fd = nullptr,
              .now_ns = now_ns,
-             .yield = [](void*) {},
+             .yield = yield,
              .adopt = nullptr,
              .batch_begin = batch_begin,
              .batch_end = batch_end,
@@ -171,6 +184,7 @@ class Host {
     Host& host = as(context);
     host.release();
     host.said_ = host.judge_.read(record->data, record->size);
+    if (host.judge_.timed != nullptr) host.judge_.timed(host.said_, record->time_ns);
     host.judge_.delivered(host.said_);
     host.view_ = *record;
     ++host.delivered_;
@@ -184,7 +198,7 @@ class Host {
     const Woken woken = sleep_in_epoll(timeout_ns);
     Host& host = as(context);
     if (woken.count == 0 && host.judge_.readable != nullptr) host.left_unread_ = host.judge_.readable();
-    if (woken.count > 0) *ready = {.ring = 0, .events = woken.events};
+    if (woken.count > 0) *ready = {.ring = woken.ring, .events = woken.events};
     return woken.count;
   }
   static void batch_begin(void* context) {
@@ -205,7 +219,12 @@ class Host {
     const timespec duration{.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
     return nanosleep(&duration, nullptr) == 0 ? 0 : -errno;
   }
-  static std::int64_t now_ns(void* /*context*/) { return virtual_now_ns(); }
+  static void yield(void* context) {
+    if (as(context).judge_.yield != nullptr) as(context).judge_.yield();
+  }
+  static std::int64_t now_ns(void* context) {
+    return as(context).judge_.now_ns == nullptr ? virtual_now_ns() : as(context).judge_.now_ns();
+  }
 
   const ringside_consumer& consumer_;
   const Judge& judge_;

@@ -6,6 +6,7 @@
 
 #include "consumers/mutants/mutants.h"
 #include "consumers/mutants/ordering.h"
+#include "consumers/mutants/perf.h"
 #include "consumers/strategies.h"
 #include "explore/programs/perf_event.h"
 #include "harness/explored/host.h"
@@ -97,6 +98,11 @@ const Registered forget_lost{"forget_lost", over_ring(full, mutant::forget_lost,
 const Registered partly{"drain_partly", over_ring(three, mutant::drain_partly, consume_all)};
 const Registered claims_empty{"drain_claims_empty", over_ring(one, mutant::drain_claims_empty, consume_all)};
 const Registered heads_first{"drain_heads_first", over_ring(two, mutant::drain_heads_first, consume_all)};
+const Registered cuts_padding{"read_cuts_padding", over_ring(one, mutant::read_cuts_padding, consume_all)};
+const Registered loss_as_sample{"read_loss_as_sample", over_ring(full, mutant::read_loss_as_sample, look_thrice)};
+const Registered loss_of_nothing{"read_loss_of_nothing", over_ring(full, mutant::read_loss_of_nothing, look_thrice)};
+const Registered hands_back{"cpu_hands_back_first", over_ring(full, mutant::cpu_hands_back_first, look_thrice)};
+const Registered shows_wrapped{"cpu_shows_wrapped", over_ring(wrapping, mutant::cpu_shows_wrapped, consume_all)};
 
 }  // namespace
 }  // namespace ringside::harness::explored
