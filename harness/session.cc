@@ -118,7 +118,6 @@ class Session {
   // The host's side: what the consumer calls.
   int deliver(const ringside_record& record);
   void judge(const ringside_record& record);
-  void check_ring(const ringside_record& record, const ring::RecordReading& reading);
   void lost(std::uint32_t ring, std::uint64_t count);
   int host_wait(std::span<ringside_ready> ready, int fd, std::int64_t timeout_ns);
   std::int64_t host_now();
@@ -306,20 +305,11 @@ void Session::judge(const ringside_record& record) {
   const Stamped parts = part(record, stamp_bytes());
   if (!parts.whole) return accuse(DefectKind::torn, record.ring, "a record without room for its stamp");
   const auto reading = judge_.deliver(record.ring, parts.record);
-  check_ring(record, reading);
+  accuse(views_.check_ring(record.ring, reading));
   time_check_.delivered(record, parts, reading);
   if (record.token == 0) return;
   const std::size_t padding = options_.kind == ring::RingKind::perf ? 7 : 0;
   held_.push_back({record, reading, padding, parts.time_ns, views_.position_of(record)});
-}
-
-/// A record's source says which ring it was written to.
-void Session::check_ring(const ringside_record& record, const ring::RecordReading& reading) {
-  if (reading.kind != ring::RecordReading::Kind::proven || reading.identity.source >= world_.source_count()) return;
-  const std::uint32_t ring = world_.ring_of(reading.identity.source);
-  if (ring == record.ring) return;
-  accuse(DefectKind::protocol, record.ring,
-         fmt::format("a record of ring {} was delivered as one of ring {}", ring, record.ring));
 }
 
 /// A view that is held keeps its space: no position may pass it.

@@ -84,6 +84,16 @@ std::optional<Defect> ViewCheck::check(const ringside_record& record) {
                             position, end - entry.producer));
 }
 
+std::optional<Defect> ViewCheck::check_ring(std::uint32_t told, const ring::RecordReading& reading) const {
+  if (reading.kind != ring::RecordReading::Kind::proven || reading.identity.source >= world_.source_count()) {
+    return std::nullopt;
+  }
+  const std::uint32_t written = world_.ring_of(reading.identity.source);
+  if (written == told) return std::nullopt;
+  return defect(DefectKind::protocol, told,
+                fmt::format("a record of ring {} was delivered as one of ring {}", written, told));
+}
+
 std::optional<std::uint64_t> ViewCheck::position_of(const ringside_record& record) const {
   const ringside_ring& ring = world_.ring(record.ring);
   const std::uint64_t offset = offset_in(ring, record);

@@ -11,6 +11,7 @@
 #include "harness/world.h"
 #include "ring/consumer.h"
 #include "ring/defect.h"
+#include "ring/record.h"
 
 namespace ringside::harness {
 
@@ -24,6 +25,9 @@ class ViewCheck {
   /// One delivery. A record outside the ring's memory is the consumer's own copy and only bounded in size.
   /// use_after_release: the bytes may still be read. Any other defect: they must not be.
   std::optional<ring::Defect> check(const ringside_record& record);
+
+  /// A record's source says which ring it was written to: protocol when it was delivered as one of another.
+  std::optional<ring::Defect> check_ring(std::uint32_t told, const ring::RecordReading& reading) const;
 
   /// The ring position of a view's first byte, or nothing for a record outside the ring's memory.
   std::optional<std::uint64_t> position_of(const ringside_record& record) const;

@@ -35,11 +35,15 @@ static int reader_open(const struct ringside_ring_set* rings, const struct rings
   return 0;
 }
 
+/* Bytes between the reader's position and the producer's. */
+static uint64_t published_bytes(const struct reader* reader) {
+  /* (1) acquire, pairs with the kernel's release of producer_pos: the header below it is this lap's. */
+  return __atomic_load_n((const uint64_t*)reader->ring->producer_page, __ATOMIC_ACQUIRE) - reader->position;
+}
+
 /* The header at the reader's position, or BUSY when there is nothing committed to read. */
 static uint32_t next_header(const struct reader* reader) {
-  /* (1) acquire, pairs with the kernel's release of producer_pos: the header below it is this lap's. */
-  const uint64_t published = __atomic_load_n((const uint64_t*)reader->ring->producer_page, __ATOMIC_ACQUIRE);
-  if (reader->position == published) return BUSY;
+  if (published_bytes(reader) == 0) return BUSY;
   const char* data = reader->ring->data;
   /* (2) acquire, pairs with the kernel's exchange that clears BUSY: the payload is complete. */
   return __atomic_load_n((const uint32_t*)(data + (reader->position & (reader->ring->data_size - 1))),
@@ -55,13 +59,16 @@ static int64_t reader_drain(void* state, uint64_t max_records) {
     const uint32_t header = next_header(reader);
     if (header & BUSY) break;
     const uint32_t length = header & LENGTH;
+    const uint64_t span = ((uint64_t)length + HEADER_BYTES + 7u) & ~(uint64_t)7u;
+    /* No record is longer than what is published: a length that is, is none, and nothing behind it can be found. */
+    if (span > published_bytes(reader)) return delivered > 0 ? delivered : -EBADMSG;
     if (!(header & DISCARD)) {
       const struct ringside_record record = {
           .data = data + (reader->position & (reader->ring->data_size - 1)) + HEADER_BYTES, .size = length};
       stop = reader->host->deliver(reader->host->context, &record);
       ++delivered;
     }
-    reader->position += ((uint64_t)length + HEADER_BYTES + 7u) & ~(uint64_t)7u;
+    reader->position += span;
     /* (3) release, pairs with the kernel's acquire of consumer_pos: the payload was read before its space is free. */
     __atomic_store_n((uint64_t*)reader->ring->consumer_page, reader->position, __ATOMIC_RELEASE);
   }
