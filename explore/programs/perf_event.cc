@@ -26,12 +26,6 @@
 namespace ringside::explore::programs {
 namespace {
 
-/// The one relaxed store of 32 bits is that of the poll flag.
-struct OrderedFlagMemory : KernelMemory {
-  using KernelMemory::store_relaxed;
-  static void store_relaxed(std::uint32_t* flag, std::uint32_t value) { store_release(flag, value); }
-};
-
 struct Stage {
   sim::PerfMemory memory = sim::PerfMemory::create(sim::page_size_bytes(), true, sim::UserMapping::kernels).value();
   sim::PerfRingState state;

@@ -23,6 +23,12 @@ struct KernelMemory : ExploredMemory {
   }
 };
 
+/// As on x86, where the poll flag is stored behind data_head: the one relaxed store of 32 bits is the flag's.
+struct OrderedFlagMemory : KernelMemory {
+  using KernelMemory::store_relaxed;
+  static void store_relaxed(std::uint32_t* flag, std::uint32_t value) { store_release(flag, value); }
+};
+
 /// As an earlier lap left it: samples everywhere, so that whoever looks too early finds something.
 inline void fill_with_old_samples(const sim::PerfRingState& state) {
   for (std::uint64_t at = 0; at < state.size; at += 16) {

@@ -24,12 +24,6 @@ namespace {
 
 constexpr std::uint32_t most_records = 16;
 
-/// As on x86: the poll flag is behind data_head (perf_event.h, flag_behind_head).
-struct OrderedFlagMemory : KernelMemory {
-  using KernelMemory::store_relaxed;
-  static void store_relaxed(std::uint32_t* flag, std::uint32_t value) { store_release(flag, value); }
-};
-
 struct Cpu {
   sim::PerfMemory memory = sim::PerfMemory::create(sim::page_size_bytes(), true, sim::UserMapping::kernels).value();
   sim::PerfRingState state;
