@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <sstream>
 
 namespace ringside::harness {
 
@@ -49,15 +50,14 @@ Grid grid_of(const CompareReport& report) {
   return grid;
 }
 
-constexpr const char* what_it_hides[] = {
+constexpr const char* what_it_hides =
     "The view never touches a payload beyond its first 8 bytes: from one cache line on it is a walk from header to "
     "header beside a walk and a copy. An application that reads every byte pays for that in either way, and a view "
-    "gains less: see the column \"every word\".",
-    "The ring is full and its producer has ended: nobody contends for the positions, nobody is woken.",
-    "Published was one drain of each, the copy always first, without a spread.",
+    "gains less: see the column \"every word\".\n"
+    "The ring is full and its producer has ended: nobody contends for the positions, nobody is woken.\n"
+    "Published was one drain of each, the copy always first, without a spread.\n"
     "Records are given back one by one in both: what a batch saves is not in it (batch_release), nor what asking for "
-    "headers ahead does (prefetch_view).",
-};
+    "headers ahead does (prefetch_view).\n";
 
 }  // namespace
 
@@ -82,7 +82,8 @@ std::string preset_text(const CompareReport& report, const TextStyle& style) {
       "\nThe zero-copy debate: a view (peek and consume) beside a copy into a buffer that is used again\n";
   text += to_text(grid_of(report), style);
   text += "\nWhat such a table hides\n";
-  for (const char* const sentence : what_it_hides) text += wrapped(sentence, 2, style.columns);
+  std::istringstream sentences(what_it_hides);
+  for (std::string sentence; std::getline(sentences, sentence);) text += wrapped(sentence, 2, style.columns);
   return text;
 }
 
