@@ -18,6 +18,7 @@ namespace {
 /// The bytes from `position` upwards, which wrap at the ring's end.
 std::vector<std::byte> copy_of(const ringside_ring& ring, std::uint64_t position, std::uint64_t size) {
   std::vector<std::byte> bytes(size);
+  if (size == 0) return bytes;
   const auto* const data = static_cast<const std::byte*>(ring.data);
   const std::uint64_t offset = position & (ring.data_size - 1);
   const std::uint64_t first = std::min(size, ring.data_size - offset);
