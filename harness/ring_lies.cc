@@ -37,7 +37,7 @@ RingLies::RingLies(sim::Machine& machine, ring::RingKind kind, const FaultsPlan&
 
 std::uint64_t* RingLies::producer_pos(std::uint32_t ring) {
   return kind_ == ring::RingKind::perf ? machine_.perf(ring).state().data_head
-                                       : machine_.ringbuf().state().producer_pos;
+                                       : machine_.ringbuf(ring).state().producer_pos;
 }
 
 bool RingLies::step_forward() {
@@ -81,8 +81,8 @@ void RingLies::put_broken_record(std::uint32_t ring, std::uint64_t size) {
     return;
   }
   // Committed first, and lied about then: nobody has looked since, and nobody reserves behind it.
-  machine_.ringbuf().output(bytes, ring::flag_force_wakeup);
-  *machine_.ringbuf().state().length_word(broken_at_[ring]) = static_cast<std::uint32_t>(size);
+  machine_.ringbuf(ring).output(bytes, ring::flag_force_wakeup);
+  *machine_.ringbuf(ring).state().length_word(broken_at_[ring]) = static_cast<std::uint32_t>(size);
 }
 
 std::optional<std::uint64_t> RingLies::true_head(std::uint32_t ring) const {

@@ -2,9 +2,8 @@
 //
 // Two lies of a ring that no kernel can be asked for, told on the model's rings in stepped drive:
 //
-//   broken_sizes      behind the last record of each ring lies one more whose header cannot be true (cases E1 to E3).
-//   It
-//                     is no record: a consumer delivers nothing of it, and either says -EBADMSG or passes it over.
+//   broken_sizes      behind the last record of each ring lies one more whose header cannot be true (E1 to E3). It is
+//                     no record: a consumer delivers nothing of it, and either says -EBADMSG or passes it over.
 //   head_back_every   data_head steps back to what it was one record before, when the consumer has read up to the new
 //                     one already, and forward again with the next step (case F2).
 #pragma once

@@ -37,6 +37,22 @@ TEST_P(Lies, EveryStrategyComesThroughUnderEverySeed) {
 INSTANTIATE_TEST_SUITE_P(All, Lies, testing::Values("broken_sizes", "broken_loss", "broken_length", "head_steps_back"),
                          [](const auto& tested) { return std::string(tested.param); });
 
+/// Each ring of several has a broken record of its own.
+TEST(LiesOfAScenario, AreToldByEachRing) {
+  Scenario scenario = *find_scenario("broken_length");
+  scenario.ring.cpus = 2;
+  scenario.ring.per_cpu = true;
+  scenario.sources.push_back(scenario.sources.front());
+  scenario.sources.back().cpu = 1;
+  ASSERT_TRUE(validate(scenario));
+  for (const char* name : {"copy", "callback", "zero_copy", "time_merge"}) {
+    const ringside_consumer& consumer = *consumers::find_strategy(name)->consumer;
+    const RunResult result = run_cell({.consumer = name, .scenario = scenario.name}, consumer, scenario, {});
+    EXPECT_EQ(result.outcome, Outcome::clean) << name << result.verdict << result.reason;
+    EXPECT_EQ(result.verdict.accounting.left, 0u) << name;
+  }
+}
+
 Scenario plain(const std::string& faults, const std::string& rings = "\"perf\"") {
   const auto scenario = parse_scenario(
       "name = \"x\"\nworlds = [\"model\"]\nrings = [" + rings + "]\n[[source]]\n[faults]\n" + faults, "x.toml");
