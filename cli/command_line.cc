@@ -13,7 +13,6 @@
 #include <random>
 
 #include "cli/values.h"
-#include "harness/compare/preset.h"
 #include "harness/list.h"
 #include "harness/nearest.h"
 #include "harness/shell.h"
@@ -305,14 +304,16 @@ ring::Result<void> take_names(const Flag& flag, Texts& target) {
   return {};
 }
 
-ring::Result<void> take_rings(const Flag& flag, std::vector<ring::RingKind>& target) {
-  Texts names;
-  if (const auto taken = take_names(flag, names); !taken) return taken;
-  if (!names.empty()) target.clear();
-  for (const std::string& name : names) {
-    const Value<ring::RingKind> kind = parse_ring(name);
-    if (!kind) return usage(flag, kind.error());
-    target.push_back(*kind);
+/// Every value of the flag, each read by `parse`.
+template <class T, class Parse>
+ring::Result<void> take_each(const Flag& flag, Parse parse, std::vector<T>& target) {
+  Texts texts;
+  if (const auto taken = take_names(flag, texts); !taken) return taken;
+  if (!texts.empty()) target.clear();
+  for (const std::string& text : texts) {
+    const auto value = parse(text);
+    if (!value) return usage(flag, value.error());
+    target.push_back(static_cast<T>(*value));
   }
   return {};
 }
@@ -376,32 +377,19 @@ ring::Result<void> take_explore(const Flags& flags, ExploreAsk& ask) {
   return {};
 }
 
-/// Every value of the flag, each read by `parse`.
-template <class T, class Parse>
-ring::Result<void> take_each(const Flag& flag, Parse parse, std::vector<T>& target) {
-  Texts texts;
-  if (const auto taken = take_names(flag, texts); !taken) return taken;
-  if (!texts.empty()) target.clear();
-  for (const std::string& text : texts) {
-    const auto value = parse(text);
-    if (!value) return usage(flag, value.error());
-    target.push_back(static_cast<T>(*value));
-  }
+/// How many rounds, or the number of one.
+ring::Result<void> take_round(const Flag& flag, std::uint32_t& target) {
+  std::uint64_t round = target;
+  if (const auto taken = take(flag, parse_count, round); !taken) return taken;
+  if (round > 100'000) return usage(flag, BadValue{"it is above 100000", "write less"});
+  target = static_cast<std::uint32_t>(round);
   return {};
 }
 
 /// Records are of 32 bits; a comparison has one world.
 ring::Result<void> take_compare(const Flags& flags, Invocation& invocation) {
   harness::CompareOptions& options = invocation.compare;
-  if (flags.preset.given()) {
-    const std::string& name = flags.preset.values.front();
-    const auto preset = harness::preset_options(name);
-    if (!preset) {
-      return usage(flags.preset, BadValue{fmt::format("\"{}\" is not known", harness::one_line(name)),
-                                          harness::suggestion(name, harness::preset_names())});
-    }
-    options = *preset;
-  }
+  if (const auto taken = take(flags.preset, parse_preset, options); !taken) return taken;
   std::vector<harness::WorldKind> worlds{options.world};
   if (const auto taken = take(flags.world, parse_worlds, worlds); !taken) return taken;
   if (worlds.size() != 1 || worlds.front() == harness::WorldKind::explored) {
@@ -416,17 +404,11 @@ ring::Result<void> take_compare(const Flags& flags, Invocation& invocation) {
   ring::Result<void> taken = take_each(flags.size, parse_size, options.sizes);
   if (taken) taken = take(flags.ring_size, parse_bytes, options.ring_bytes);
   if (taken) taken = take_each(flags.touch, parse_touch, options.touches);
-  std::uint64_t rounds = options.rounds;
-  if (taken) taken = take(flags.rounds, parse_count, rounds);
-  if (taken && rounds > 100'000) return usage(flags.rounds, BadValue{"it is above 100000", "write less"});
-  options.rounds = static_cast<std::uint32_t>(rounds);
+  if (taken) taken = take_round(flags.rounds, options.rounds);
   if (taken && flags.base.given()) options.base = flags.base.values.front();
   if (taken) taken = take(flags.baseline, parse_path, invocation.baseline);
   if (taken) taken = take(flags.least, parse_count, invocation.least_percent);
-  std::uint64_t part = 0;
-  if (taken) taken = take(flags.part, parse_count, part);
-  if (taken && part > 100'000) return usage(flags.part, BadValue{"it is above 100000", "write less"});
-  options.part = static_cast<std::uint32_t>(part);
+  if (taken) taken = take_round(flags.part, options.part);
   if (flags.consumer.given()) options.consumers = invocation.options.consumers;
   options.plugin = invocation.options.plugin;
   options.seed = invocation.options.seed;
@@ -450,7 +432,7 @@ ring::Result<void> take_all(const Flags& flags, Invocation& invocation) {
   harness::CheckOptions& options = invocation.options;
   ring::Result<void> taken;
   if (invocation.command != Command::compare) taken = take_worlds(flags.world, invocation.command, options.worlds);
-  if (taken) taken = take_rings(flags.ring, options.rings);
+  if (taken) taken = take_each(flags.ring, parse_ring, options.rings);
   if (taken && flags.ring.given()) invocation.conform.rings = options.rings;
   if (taken) taken = take(flags.scripts, parse_count, invocation.conform.scripts);
   if (taken) taken = take(flags.jobs, parse_count, invocation.conform.jobs);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "cli/reporting.h"
 #include "harness/compare/baseline.h"
 #include "harness/doctor.h"
@@ -23,8 +25,11 @@ int compare(const Invocation& invocation) {
                   exit_cannot);
     }
   }
+  std::optional<harness::Baseline> baseline;
   if (!invocation.baseline.empty()) {
-    if (const auto sound = harness::check_baseline(invocation.baseline); !sound) return fail(sound.error(), exit_usage);
+    auto read = harness::read_baseline(invocation.baseline);
+    if (!read) return fail(read.error(), exit_usage);
+    baseline.emplace(std::move(*read));
   }
   auto report = begun_report<harness::CompareReport>(invocation, plan->drains);
   if (!invocation.quiet) write_remark(fmt::format("{}\n", invocation.repeat));
@@ -40,9 +45,9 @@ int compare(const Invocation& invocation) {
   if (!run) return fail(run.error(), exit_cannot);
   report.duration_seconds = ring::steady_seconds() - begin;
   report.interrupted_by = ring::interrupted_by();
-  if (!invocation.baseline.empty() && report.interrupted_by == 0) {
+  if (baseline && report.interrupted_by == 0) {
     const double least = static_cast<double>(invocation.least_percent) / 100;
-    if (const auto held = harness::hold_against(invocation.baseline, least, report); !held) {
+    if (const auto held = harness::hold_against(*baseline, least, report); !held) {
       return fail(held.error(), exit_usage);
     }
   }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "harness/compare/preset.h"
 #include "harness/nearest.h"
 #include "harness/text_layout.h"
 
@@ -90,6 +91,12 @@ Value<harness::Touch> parse_touch(std::string_view text) {
   const auto touch = harness::touch_of(text);
   if (!touch) return unknown_name(text, valid);
   return *touch;
+}
+
+Value<harness::CompareOptions> parse_preset(std::string_view text) {
+  const auto options = harness::preset_options(text);
+  if (!options) return unknown_name(text, harness::preset_names());
+  return *options;
 }
 
 Value<std::uint64_t> parse_seed(std::string_view text) {

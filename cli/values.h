@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/compare/timed_drain.h"
+#include "harness/compare/compare.h"
 #include "harness/report.h"
 #include "harness/run_result.h"
 #include "ring/judge.h"
@@ -45,6 +45,9 @@ Value<std::uint64_t> parse_bytes(std::string_view text);
 
 /// `none`, `line`, `all`, `copy`.
 Value<harness::Touch> parse_touch(std::string_view text);
+
+/// The name of a published comparison (harness/compare/preset.h): what that is of.
+Value<harness::CompareOptions> parse_preset(std::string_view text);
 
 /// `ringbuf`, `perf`.
 Value<ring::RingKind> parse_ring(std::string_view text);

@@ -72,8 +72,6 @@ class IteratingReader : public ReaderCalls<Steps, Poller> {
   using Base::Base;
 
   RecordRange<Steps, Poller> records() { return RecordRange<Steps, Poller>(reader_); }
-
- private:
 };
 
 template <class Steps>

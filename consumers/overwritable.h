@@ -35,8 +35,8 @@ struct BackwardSteps {
   static constexpr bool remembers_dump = true;
   static constexpr bool oldest_first = true;
   static constexpr bool stores_tail = false;
-  /// How many bytes a dump reads, of those that came since the last one.
-  static constexpr std::uint64_t of_lap(std::uint64_t bytes, std::uint64_t lap) { return std::min(bytes, lap); }
+  /// How far a dump goes back, at most.
+  static constexpr std::uint64_t most_laps = 1;
   /// Whether a record is whole that ends at `end` of so many bytes.
   static constexpr bool whole(std::uint64_t end, std::uint64_t bytes) { return end <= bytes; }
   static constexpr std::uint64_t report(std::uint64_t count) { return count; }
@@ -59,11 +59,11 @@ class Overwritable {
     if (rings_.ring_count == 0 || rings_.backward == 0) return -EINVAL;
     if (host_.pause == nullptr || host_.quiesce == nullptr) return -EOPNOTSUPP;
     time_bytes_ = carries_time(rings_) ? sample_time_bytes : 0;
-    const std::uint64_t lap = rings_.rings[0].data_size;
+    const std::uint64_t most_bytes = Steps::most_laps * rings_.rings[0].data_size;
     dumped_ = allocate<Ring>(rings_.ring_count);
-    // Behind the lap there is room for what a record of its says of itself.
-    copy_ = allocate<std::byte>(2 * lap + sample_buffer_bytes);
-    starts_ = allocate<std::uint64_t>(2 * lap / ring::perf::header_bytes);
+    // Behind the lap there is room for what its last record says of itself, be that true or not.
+    copy_ = allocate<std::byte>(most_bytes + sample_buffer_bytes);
+    starts_ = allocate<std::uint64_t>(most_bytes / ring::perf::header_bytes);
     if (dumped_ == nullptr || copy_ == nullptr || starts_ == nullptr) return -ENOMEM;
     for (std::uint32_t ring = 0; ring < rings_.ring_count; ++ring) {
       dumped_[ring].view = PerfView(rings_.rings[ring]);
@@ -132,7 +132,7 @@ class Overwritable {
   /// Copies what came since the last dump and finds its records. 0, or -EBADMSG for a header that cannot be.
   int copy_from(std::uint32_t ring, std::uint64_t head) {
     const Ring& dumped = dumped_[ring];
-    const std::uint64_t bytes = Steps::of_lap(dumped.to - head, dumped.view.size());
+    const std::uint64_t bytes = std::min(dumped.to - head, Steps::most_laps * dumped.view.size());
     dumped.view.copy_out(copy_.get(), head, bytes);
     ring_ = ring;
     found_ = 0;

@@ -19,9 +19,8 @@
 //     x86 either (programs `merge_*` of the explorer): the new producer_pos may stay hidden behind a stamp.
 //   - A program that takes its stamp before it reserves is seen by nobody in between: its record is late, and goes out
 //     all the same. Nothing is lost and nothing waits for it.
-//   - Within one ring the order is the ring's. An interrupt that reserves and stamps between the reservation of a
-//   record
-//     and its stamp leaves a younger record in front of its own, which is late then by as much as that gap.
+//   - Within one ring the order is the ring's. An interrupt that reserves and stamps between a record's reservation
+//     and its stamp has a younger record in front of its own, which is late then by as much as that gap.
 //   - One BUSY record holds up the rings of all CPUs: that is the price.
 //
 // Where records carry no time it goes through the rings one after the other.
@@ -84,7 +83,7 @@ class TimeMerge {
       stop = hand_over_round(max_records, delivered);
     }
     publish_all();
-    return delivered == 0 ? error_ : delivered;
+    return answer_of_drain(static_cast<std::uint64_t>(delivered), error_);
   }
 
   int wait(std::int64_t timeout_ns) {

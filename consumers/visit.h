@@ -49,8 +49,6 @@ class VisitingReader : public ReaderCalls<Steps, Poller> {
     reader_.consume();
     return Told::record;
   }
-
- private:
 };
 
 template <class Steps>

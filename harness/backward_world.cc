@@ -15,18 +15,6 @@ namespace ringside::harness {
 
 namespace {
 
-/// The bytes from `position` upwards, which wrap at the ring's end.
-std::vector<std::byte> copy_of(const ringside_ring& ring, std::uint64_t position, std::uint64_t size) {
-  std::vector<std::byte> bytes(size);
-  if (size == 0) return bytes;
-  const auto* const data = static_cast<const std::byte*>(ring.data);
-  const std::uint64_t offset = position & (ring.data_size - 1);
-  const std::uint64_t first = std::min(size, ring.data_size - offset);
-  std::memcpy(bytes.data(), data + offset, first);
-  std::memcpy(bytes.data() + first, data, size - first);
-  return bytes;
-}
-
 /// The whole records at the beginning of those bytes, newest first.
 std::vector<std::span<const std::byte>> records_in(std::span<const std::byte> bytes) {
   std::vector<std::span<const std::byte>> records;
@@ -85,7 +73,8 @@ void Books::dump(std::uint32_t index, bool quiet) {
   Dumps& dumps = rings_[index];
   const std::uint64_t head = head_of(index);
   const std::uint64_t fresh = dumps.head - head;
-  const std::vector<std::byte> bytes = copy_of(ring, head, std::min(fresh, ring.data_size));
+  std::vector<std::byte> bytes(std::min(fresh, ring.data_size));
+  real::copy_wrapped(ring, head, bytes.data(), bytes.size());
   const bool lapped = fresh > ring.data_size;
   const std::uint64_t certain =
       lapped && !quiet ? bytes.size() - std::min(bytes.size(), doubtful_bytes_) : bytes.size();
@@ -94,7 +83,7 @@ void Books::dump(std::uint32_t index, bool quiet) {
   for (const auto record : records) {
     const real::PerfRecordContent content = real::read_perf_record(record, world_.rings().sample_type);
     const auto end = static_cast<std::uint64_t>(record.data() + record.size() - bytes.data());
-    dumps.lost += content.lost;
+    dumps.lost += content.lost.value_or(0);
     if (end <= certain && !content.raw.empty()) find(content.raw, dumps);
   }
   dumps.head = head;

@@ -1,27 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/sample_times.h"
 
-#include <algorithm>
-#include <cstring>
-
+#include "real/inspect.h"
 #include "ring/layout.h"
 
 namespace ringside::harness {
 
 namespace {
 
-constexpr std::uint64_t time_bytes = 8;
-constexpr std::uint64_t before_raw = ring::perf::header_bytes + time_bytes + 4;
 constexpr std::size_t padding = 7;
-
-/// Bytes that wrap at the ring's end.
-void copy_out(const ringside_ring& ring, std::uint64_t position, std::byte* to, std::uint64_t size) {
-  const auto* const data = static_cast<const std::byte*>(ring.data);
-  const std::uint64_t offset = position & (ring.data_size - 1);
-  const std::uint64_t first = std::min(size, ring.data_size - offset);
-  std::memcpy(to, data + offset, first);
-  std::memcpy(to + first, data, size - first);
-}
 
 }  // namespace
 
@@ -35,7 +22,7 @@ void SampleTimes::look() {
     const ringside_ring& ring = world_.ring(index);
     while (seen_[index] != end) {
       ring::perf::RecordHeader header{};
-      copy_out(ring, seen_[index], reinterpret_cast<std::byte*>(&header), sizeof header);
+      real::copy_wrapped(ring, seen_[index], reinterpret_cast<std::byte*>(&header), sizeof header);
       if (header.size < sizeof header) return;  // no ring of ours: the consumer will say so
       if (header.type == ring::perf::type_sample) read(ring, seen_[index], header.size);
       seen_[index] += header.size;
@@ -44,17 +31,15 @@ void SampleTimes::look() {
 }
 
 void SampleTimes::read(const ringside_ring& ring, std::uint64_t position, std::uint64_t record_bytes) {
-  if (record_bytes <= before_raw) return;
   bytes_.resize(record_bytes);
-  copy_out(ring, position, bytes_.data(), record_bytes);
-  std::uint64_t time_ns = 0;
-  std::memcpy(&time_ns, bytes_.data() + ring::perf::header_bytes, sizeof time_ns);
-  const auto reading = ring::read_record(std::span<const std::byte>(bytes_).subspan(before_raw), padding,
-                                         [](std::uint16_t, ring::RecordState) { return std::uint64_t{0}; });
+  real::copy_wrapped(ring, position, bytes_.data(), record_bytes);
+  const real::PerfRecordContent sample = real::read_perf_record(bytes_, world_.rings().sample_type);
+  const auto reading =
+      ring::read_record(sample.raw, padding, [](std::uint16_t, ring::RecordState) { return std::uint64_t{0}; });
   if (reading.kind != ring::RecordReading::Kind::proven || reading.identity.source >= times_.size()) return;
   // A source's samples lie in the order of their numbers.
   std::vector<std::uint64_t>& times = times_[reading.identity.source];
-  if (reading.identity.sequence == times.size()) times.push_back(time_ns);
+  if (reading.identity.sequence == times.size()) times.push_back(sample.time_ns);
 }
 
 std::optional<std::uint64_t> SampleTimes::of(const ring::RecordReading& reading) const {

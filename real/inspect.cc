@@ -36,14 +36,6 @@ std::uint32_t ringbuf_header(const ringside_ring& ring, std::uint64_t position) 
   return load_acquire<std::uint32_t>(bytes_of(ring.data) + (position & (ring.data_size - 1)));  // (2)
 }
 
-/// Copies bytes of a perf ring, which wrap at its end.
-void copy_wrapped(const ringside_ring& ring, std::uint64_t position, std::byte* to, std::uint64_t size) {
-  const std::uint64_t offset = position & (ring.data_size - 1);
-  const std::uint64_t first = std::min(size, ring.data_size - offset);
-  std::memcpy(to, bytes_of(ring.data) + offset, first);
-  std::memcpy(to + first, ring.data, size - first);
-}
-
 /// Counts one committed record. The bytes of a perf record may carry up to 7 bytes of padding.
 void count_record(Left& left, std::span<const std::byte> bytes, std::size_t padding) {
   const auto reading = ring::read_record(bytes, padding, [](std::uint16_t, ring::RecordState) { return 0ull; });
@@ -88,8 +80,8 @@ Left left_in_ringbuf(const ringside_ring& ring, std::uint32_t stamp_bytes, Left 
 
 void count_perf_record(Left& left, std::span<const std::byte> record, std::uint64_t sample_type) {
   const PerfRecordContent content = read_perf_record(record, sample_type);
-  if (content.lost > 0) {
-    left.lost_told += content.lost;
+  if (content.lost) {
+    left.lost_told += *content.lost;
   } else if (content.raw.empty()) {
     ++left.alien;
   } else {
@@ -122,22 +114,33 @@ std::ostream& operator<<(std::ostream& out, const Positions& positions) {
              << positions.pending << ", overwrite " << positions.overwrite;
 }
 
+void copy_wrapped(const ringside_ring& ring, std::uint64_t position, std::byte* to, std::uint64_t size) {
+  if (size == 0) return;
+  const std::uint64_t offset = position & (ring.data_size - 1);
+  const std::uint64_t first = std::min(size, ring.data_size - offset);
+  std::memcpy(to, bytes_of(ring.data) + offset, first);
+  std::memcpy(to + first, ring.data, size - first);
+}
+
 PerfRecordContent read_perf_record(std::span<const std::byte> record, std::uint64_t sample_type) {
   PerfRecordContent content;
   ring::perf::RecordHeader header{};
   if (record.size() < sizeof(header)) return content;
   std::memcpy(&header, record.data(), sizeof(header));
   if (header.type == ring::perf::type_lost && record.size() >= ring::perf::lost_bytes) {
-    std::memcpy(&content.lost, record.data() + 16, sizeof(content.lost));
+    content.lost.emplace();
+    std::memcpy(&*content.lost, record.data() + 16, sizeof(*content.lost));
     return content;
   }
   const bool has_time = (sample_type & ring::perf::sample_type_time) != 0;
-  const std::uint64_t before_size = ring::perf::header_bytes + (has_time ? 8 : 0);
+  const std::uint64_t before_size = ring::perf::header_bytes + (has_time ? sizeof(content.time_ns) : 0);
   std::uint32_t raw_size = 0;
   if (header.type != ring::perf::type_sample || record.size() < before_size + sizeof(raw_size)) return content;
   std::memcpy(&raw_size, record.data() + before_size, sizeof(raw_size));
   const auto rest = record.subspan(before_size + sizeof(raw_size));
-  if (raw_size <= rest.size()) content.raw = rest.first(raw_size);
+  if (raw_size > rest.size()) return content;
+  content.raw = rest.first(raw_size);
+  if (has_time) std::memcpy(&content.time_ns, record.data() + ring::perf::header_bytes, sizeof(content.time_ns));
   return content;
 }
 

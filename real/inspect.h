@@ -4,7 +4,9 @@
 // that say so.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <ostream>
 #include <span>
 #include <vector>
@@ -63,10 +65,14 @@ struct Left {
   std::uint64_t busy = 0;       ///< ringbuf: 1 when a BUSY record ended the walk
   bool consistent = true;       ///< false: a header that cannot be ended the walk
 };
+/// Copies `size` bytes of a perf ring from that position upwards, which wrap at its end; at most data_size.
+void copy_wrapped(const ringside_ring& ring, std::uint64_t position, std::byte* to, std::uint64_t size);
+
 /// What one whole perf record of samples of that attr.sample_type (0: RAW) holds.
 struct PerfRecordContent {
-  std::uint64_t lost = 0;          ///< of a PERF_RECORD_LOST: what it accounts for
-  std::span<const std::byte> raw;  ///< of a sample: its raw payload with padding; empty for what is none, or broken
+  std::optional<std::uint64_t> lost;  ///< of a PERF_RECORD_LOST: what it accounts for
+  std::span<const std::byte> raw;     ///< of a sample: its raw payload with padding; empty for what is none, or broken
+  std::uint64_t time_ns = 0;          ///< of such a sample: when it was taken, if it carries that
 };
 PerfRecordContent read_perf_record(std::span<const std::byte> record, std::uint64_t sample_type);
 

@@ -27,7 +27,7 @@ struct TakesHalfRecord : BackwardSteps {
   static constexpr bool whole(std::uint64_t /*end*/, std::uint64_t /*bytes*/) { return true; }
 };
 struct ReadsTwoLaps : BackwardSteps {
-  static constexpr std::uint64_t of_lap(std::uint64_t bytes, std::uint64_t lap) { return std::min(bytes, 2 * lap); }
+  static constexpr std::uint64_t most_laps = 2;
 };
 struct ForgetsDump : BackwardSteps {
   static constexpr bool remembers_dump = false;

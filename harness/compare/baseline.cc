@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <tuple>
 
 #include "harness/compare/rank_test.h"
 #include "harness/text_file.h"
@@ -16,17 +14,9 @@ namespace ringside::harness {
 namespace {
 
 using Json = nlohmann::json;
-using Key = std::tuple<std::string, std::uint32_t, std::string>;  // consumer, size, touch
 
 /// Of all changes together at most one in a hundred comparisons names one that is none.
 constexpr double level = 0.01;
-
-/// One earlier run: multiples of one pass, a value a round.
-struct Baseline {
-  std::string machine;  ///< kernel and processor
-  std::string setting;  ///< world and ring
-  std::map<Key, std::vector<double>> multiples;
-};
 
 std::vector<double> multiples_of(const std::vector<double>& times, const std::vector<double>& one_pass) {
   std::vector<double> multiples;
@@ -68,6 +58,10 @@ Baseline baseline_of(const Json& json) {
   return baseline;
 }
 
+double median_of(const std::vector<double>& values) { return estimate(values).median; }
+
+}  // namespace
+
 ring::Result<Baseline> read_baseline(const std::string& path) {
   const std::string attempt = fmt::format("read the baseline \"{}\"", one_line(path));
   const char* const remedy = "name a file that `ringside compare --format json --output FILE` wrote";
@@ -78,36 +72,26 @@ ring::Result<Baseline> read_baseline(const std::string& path) {
     return ring::error(attempt, "it is no report of a comparison (ringside-compare/1)", remedy);
   }
   try {
-    return baseline_of(json);
+    Baseline baseline = baseline_of(json);
+    baseline.path = path;
+    return baseline;
   } catch (const Json::exception& wrong) {  // the library has no other way to say what is missing
     return ring::error(attempt, one_line(wrong.what()), remedy);
   }
 }
 
-double median_of(const std::vector<double>& values) { return estimate(values).median; }
-
-}  // namespace
-
-ring::Result<void> check_baseline(const std::string& path) {
-  const auto baseline = read_baseline(path);
-  if (!baseline) return tl::unexpected(baseline.error());
-  return {};
-}
-
-ring::Result<void> hold_against(const std::string& path, double least, CompareReport& report) {
-  const auto baseline = read_baseline(path);
-  if (!baseline) return tl::unexpected(baseline.error());
-  const std::string attempt = fmt::format("hold against the baseline \"{}\"", one_line(path));
+ring::Result<void> hold_against(const Baseline& baseline, double least, CompareReport& report) {
+  const std::string attempt = fmt::format("hold against the baseline \"{}\"", one_line(baseline.path));
   const std::string setting = setting_of(std::string(name_of(report.options.world)), report.options.ring_bytes);
-  if (setting != baseline->setting) {
-    return ring::error(attempt, fmt::format("it has {}, this run {}", baseline->setting, setting),
+  if (setting != baseline.setting) {
+    return ring::error(attempt, fmt::format("it has {}, this run {}", baseline.setting, setting),
                        "compare on the same rings");
   }
   std::vector<double> probabilities;
   for (const CompareSeries& series : report.series) {
-    const auto then = baseline->multiples.find({series.consumer, series.size, std::string(name_of(series.touch))});
+    const auto then = baseline.multiples.find({series.consumer, series.size, std::string(name_of(series.touch))});
     const CompareSeries* limit = report.limit(series.size, series.touch);
-    if (then == baseline->multiples.end() || limit == nullptr) continue;
+    if (then == baseline.multiples.end() || limit == nullptr) continue;
     const auto now = multiples_of(series.wall_ns, limit->wall_ns);
     if (now.empty()) continue;
     probabilities.push_back(rank_test(now, then->second));
@@ -126,11 +110,11 @@ ring::Result<void> hold_against(const std::string& path, double least, CompareRe
     Change& change = report.changes[index];
     change.stands = stands[index] && (change.times_as_long > 1 + least || change.times_as_long < 1 / (1 + least));
   }
-  report.baseline = path;
+  report.baseline = baseline.path;
   const std::string machine = machine_of(report.context.kernel_release, report.context.cpu_model);
-  if (machine != baseline->machine) {
+  if (machine != baseline.machine) {
     report.baseline_remark =
-        fmt::format("the baseline is of another machine: {}; this is {}", baseline->machine, machine);
+        fmt::format("the baseline is of another machine: {}; this is {}", baseline.machine, machine);
   }
   return {};
 }

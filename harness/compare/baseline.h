@@ -7,18 +7,32 @@
 // the one pass of that round.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "harness/compare/compare.h"
 
 namespace ringside::harness {
 
-/// Reads what `ringside compare --format json` wrote and holds `report` against it; into report.changes. `least` is the
-/// least change that counts, 0.05 for a twentieth. Errors, each with the file's name: it cannot be read, is no such
-/// report, or has nothing in common with this one.
-ring::Result<void> hold_against(const std::string& path, double least, CompareReport& report);
+/// One earlier run.
+struct Baseline {
+  using Key = std::tuple<std::string, std::uint32_t, std::string>;  // consumer, size, touch
 
-/// Whether the file can be read and is such a report: asked before anything is timed.
-ring::Result<void> check_baseline(const std::string& path);
+  std::string path;
+  std::string machine;                           ///< kernel and processor
+  std::string setting;                           ///< world and ring
+  std::map<Key, std::vector<double>> multiples;  ///< of one pass, a value a round
+};
+
+/// Reads what `ringside compare --format json` wrote. Errors, each with the file's name: it cannot be read, or is no
+/// such report.
+ring::Result<Baseline> read_baseline(const std::string& path);
+
+/// Holds `report` against it; into report.changes. `least` is the least change that counts, 0.05 for a twentieth.
+/// Errors: it has nothing in common with this run.
+ring::Result<void> hold_against(const Baseline& baseline, double least, CompareReport& report);
 
 }  // namespace ringside::harness

@@ -147,11 +147,10 @@ class Rounds {
   /// `tell(name)` before each drain; false ends it.
   void run(std::span<CompareSeries> series, CompareSeries& limit, const std::function<bool(const char*)>& tell) {
     // Everyone follows everyone else in time: who comes behind a slow one must not always do so.
-    const std::uint32_t first = options_.part == 0 ? 0 : options_.part;
     const std::uint32_t rounds = options_.part == 0 ? options_.rounds : 1;
     for (std::uint32_t round = 0; round <= rounds; ++round) {
       for (std::size_t turn = 0; turn <= consumers_.size(); ++turn) {
-        const std::size_t index = (turn + first + round) % (consumers_.size() + 1);
+        const std::size_t index = (turn + options_.part + round) % (consumers_.size() + 1);
         const bool is_limit = index == consumers_.size();
         if (!tell(is_limit ? "one pass" : consumers_[index].name())) return;
         is_limit ? pass(limit, round > 0) : drain(consumers_[index], series[index], round > 0);
@@ -222,8 +221,8 @@ std::size_t CompareReport::slower() const {
 std::vector<std::string> CompareReport::convicted() const {
   std::vector<std::string> names;
   for (const CompareSeries& one : series) {
-    if (one.reason.empty() || (!names.empty() && names.back() == one.consumer)) continue;
-    if (std::find(names.begin(), names.end(), one.consumer) == names.end()) names.push_back(one.consumer);
+    if (one.reason.empty() || std::find(names.begin(), names.end(), one.consumer) != names.end()) continue;
+    names.push_back(one.consumer);
   }
   return names;
 }

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,7 +10,6 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "real/handle.h"
 #include "real/perf_rings.h"
 #include "real/pinned.h"
 #include "ring/signals.h"
@@ -36,44 +34,6 @@ ring::Result<real::Fd> take_lock(const std::function<void()>& waiting) {
   return file;
 }
 
-class Taken final : public QuietCpu {
- public:
-  explicit Taken(real::Fd lock) : lock_(std::move(lock)) {
-    sched_getaffinity(0, sizeof(cpus_), &cpus_);
-    policy_ = sched_getscheduler(0);
-    sched_getparam(0, &parameters_);
-    pin();
-    raise();
-  }
-  ~Taken() override {
-    sched_setscheduler(0, policy_, &parameters_);
-    sched_setaffinity(0, sizeof(cpus_), &cpus_);
-  }
-
- private:
-  void pin() {
-    const auto cpus = real::online_cpus();
-    if (cpus && real::pin_to(cpus->back())) {
-      method_.push_back(fmt::format("on CPU {}", cpus->back()));
-    } else {
-      method_.emplace_back("on any CPU: the thread cannot be pinned");
-    }
-  }
-  void raise() {
-    const sched_param lowest{.sched_priority = sched_get_priority_min(SCHED_FIFO)};
-    if (sched_setscheduler(0, SCHED_FIFO, &lowest) == 0) {
-      method_.emplace_back("at real-time priority");
-    } else {
-      method_.emplace_back("at ordinary priority: real time is not allowed here");
-    }
-  }
-
-  real::Fd lock_;
-  cpu_set_t cpus_{};
-  int policy_ = SCHED_OTHER;
-  sched_param parameters_{};
-};
-
 }  // namespace
 
 std::string compare_lock_path() {
@@ -85,7 +45,38 @@ std::string compare_lock_path() {
 ring::Result<std::unique_ptr<QuietCpu>> QuietCpu::take(const std::function<void()>& waiting) {
   auto lock = take_lock(waiting);
   if (!lock) return tl::unexpected(lock.error());
-  return std::make_unique<Taken>(std::move(*lock));
+  return std::unique_ptr<QuietCpu>(new QuietCpu(std::move(*lock)));
+}
+
+QuietCpu::QuietCpu(real::Fd lock) : lock_(std::move(lock)) {
+  sched_getaffinity(0, sizeof(cpus_), &cpus_);
+  policy_ = sched_getscheduler(0);
+  sched_getparam(0, &parameters_);
+  pin();
+  raise();
+}
+
+QuietCpu::~QuietCpu() {
+  sched_setscheduler(0, policy_, &parameters_);
+  sched_setaffinity(0, sizeof(cpus_), &cpus_);
+}
+
+void QuietCpu::pin() {
+  const auto cpus = real::online_cpus();
+  if (cpus && real::pin_to(cpus->back())) {
+    method_.push_back(fmt::format("on CPU {}", cpus->back()));
+  } else {
+    method_.emplace_back("on any CPU: the thread cannot be pinned");
+  }
+}
+
+void QuietCpu::raise() {
+  const sched_param lowest{.sched_priority = sched_get_priority_min(SCHED_FIFO)};
+  if (sched_setscheduler(0, SCHED_FIFO, &lowest) == 0) {
+    method_.emplace_back("at real-time priority");
+  } else {
+    method_.emplace_back("at ordinary priority: real time is not allowed here");
+  }
 }
 
 void QuietCpu::rest(double busy_ns) const {

@@ -3,11 +3,14 @@
 // What is done about the machine's noise while something is timed: one comparison at a time, on one CPU, before others.
 #pragma once
 
+#include <sched.h>
+
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "real/handle.h"
 #include "ring/result.h"
 
 namespace ringside::harness {
@@ -19,7 +22,7 @@ class QuietCpu {
   /// thread to the last CPU that is online, and takes real-time priority where that is allowed. Errors: EINTR when a
   /// signal came meanwhile, and what open says of the lock's file.
   static ring::Result<std::unique_ptr<QuietCpu>> take(const std::function<void()>& waiting);
-  virtual ~QuietCpu() = default;
+  ~QuietCpu();
   QuietCpu(const QuietCpu&) = delete;
   QuietCpu& operator=(const QuietCpu&) = delete;
 
@@ -30,8 +33,15 @@ class QuietCpu {
   /// when it likes.
   void rest(double busy_ns) const;
 
- protected:
-  QuietCpu() = default;
+ private:
+  explicit QuietCpu(real::Fd lock);
+  void pin();
+  void raise();
+
+  real::Fd lock_;
+  cpu_set_t cpus_{};
+  int policy_ = SCHED_OTHER;
+  sched_param parameters_{};
   std::vector<std::string> method_;
 };
 
